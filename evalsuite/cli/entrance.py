@@ -142,6 +142,10 @@ def _plan_of_things(words: Sequence[str], kinds: "Sequence[Thing]", more: Sequen
     if len(words) == 1 and len(things) > 1:
         plan = _plan_of_folder(words[0], things, names, more)
     else:
+        folders = [i for i, thing in enumerate(kinds) if thing.kind == "submission" and len(thing.parts) > 1]
+        if len(words) == 2 and len(folders) == 1 and kinds[1 - folders[0]].kind == "gold":
+            # A folder of submissions and their gold: as the folder alone.
+            return Plan(kind="submission", commands=[["leaderboard", words[folders[0]], "--gold", words[1 - folders[0]]]])
         plan = _Planner(things, names, more).plan()
     return replace(plan, kind="archive") if is_archive and plan.kind not in ("checkout", "unknown") else plan
 
@@ -170,17 +174,8 @@ def _look_inside_archive(thing: "Thing") -> "Thing":
             break
         from evalsuite.suites.recognition import recognise
 
-        thing = recognise(_folder_of(thing.path))
+        thing = recognise(opt.local_folder(thing.path) or thing.path)
     return thing
-
-
-def _folder_of(archive: Path) -> Path:
-    """Return the folder of an archive, unpacked by a worker into the cache. Raises `SubmissionError`."""
-    from evalsuite.runs.leaderboard_entries import unpack
-    from evalsuite.runs.run_options import RunOptions
-
-    with unpack(archive, RunOptions(cache=opt.CACHE_FOLDER)) as folder:
-        return folder
 
 
 def _plan_of_folder(name: str, things: "Sequence[Thing]", names: Sequence[str], more: Sequence[str]) -> Plan:

@@ -62,7 +62,7 @@ def explain_command(
     check_showing(output or (), reveal)
     opt.load_plugins(plugin)
     entry = _named_run(run, runs, result_dir)
-    level, explanation = _explain_instance(instance_id, entry, result_dir, gold, rules, reveal, databases, questions)
+    level, explanation = _explain_instance(instance_id, entry, opt.local_folder(result_dir), gold, rules, reveal, databases, questions)
     document = explanation_document(instance_id, explanation)
     if json_:
         print(json.dumps({"instance_id": instance_id, "reveal": level, **explanation}, ensure_ascii=True))
@@ -218,7 +218,7 @@ def bundle_command(
         raise UsageError(f"{instance_id} was scored by the result of a gold query, and a bundle contains gold files", hint=hint)
     chosen = opt.parse_rules(rules)
     with opt.trust(*([gold or Path("gold")] if entry is None else [])):
-        submission, gold_folder = _sides_to_show(entry, result_dir, gold, reveal)
+        submission, gold_folder = _sides_to_show(entry, opt.local_folder(result_dir), gold, reveal)
         how: dict[str, Any] = {name: options.get(name) for name in ("limits", "layout", "mode")}
         how |= {
             "rules": chosen or opt.parse_rules(options.get("rules")),
@@ -371,7 +371,7 @@ def check_command(
             raise UsageError(f"{unused[0]!r} is not used with --result_dir", hint=hint)
         folders = [*([gold_dir] if gold_dir is not None else []), *map(_named_folder, gold or ())]
         read = {**reading.options(), "allow_programs": code.allow_programs, "judge": judge}
-        submission, gold_folder, chosen, read = _sides_to_check(result_dir, run_name, folders, rules, read)
+        submission, gold_folder, chosen, read = _sides_to_check(opt.local_folder(result_dir), run_name, folders, rules, read)
         # The user named the gold folder unless it is that of a run.
         with opt.trust(*(folders if run_name is not None else [gold_folder])):
             value, document = _check_instance(name, submission, gold_folder, chosen, read, level=reveal, explain=explain, as_json=json_)

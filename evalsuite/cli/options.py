@@ -33,7 +33,9 @@ class Argument(Option):
 
 
 GoldDir = Annotated[Path, Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", metavar="DIR", show_default=True)]
-ResultDir = Annotated[Path | None, Option("--result-dir", "--result_dir", "--submission", help="the submission folder", metavar="DIR")]
+ResultDir = Annotated[
+    Path | None, Option("--result-dir", "--result_dir", "--submission", help="the submission: a folder, or an archive of it", metavar="DIR")
+]
 Only = Annotated[list[str] | None, Option("--only", help="only these instances, separated by commas; may be repeated", metavar="ID,...")]
 _WHICH = "which verdict is the score [default: what the run or suite.yaml says, else official; trees: strict]"
 Rules = Annotated[str | None, Option("--rules", metavar="official|strict|bird-ex|test-suite", help=_WHICH)]
@@ -90,7 +92,10 @@ GoldOfRun = Annotated[
     ),
 ]
 SubmissionNow = Annotated[
-    Path | None, Option("--result-dir", "--result_dir", "--submission", help="where the submission folder is now", metavar="DIR")
+    Path | None,
+    Option(
+        "--result-dir", "--result_dir", "--submission", help="where the submission is now: a folder, or an archive of it", metavar="DIR"
+    ),
 ]
 PublicKey = Annotated[
     Path | None, Option("--key", help="the public key that must verify the run's signature, see `evalsuite runs keys`", metavar="FILE.pub")
@@ -333,6 +338,19 @@ def parse_ids(only: Sequence[str] | None) -> tuple[str, ...]:
 def parse_invalid_as(value: str) -> Literal["zero"] | None:
     """Return the value of `--invalid-as`, None for null; raises `UsageError` for any other word."""
     return "zero" if check_choice(value, ("null", "zero"), "--invalid-as") == "zero" else None
+
+
+def local_folder(place: Path | None) -> Path | None:
+    """Return the folder of a submission; an archive is unpacked by a worker into the cache. Raises `SubmissionError`."""
+    from evalsuite.readers.archives import is_archive
+
+    if place is None or not is_archive(place.name) or not place.is_file():
+        return place
+    from evalsuite.runs.leaderboard_entries import unpack
+    from evalsuite.runs.run_options import RunOptions
+
+    with unpack(place, RunOptions(cache=CACHE_FOLDER)) as folder:
+        return folder
 
 
 def parse_rules(value: str | None) -> Rule | None:

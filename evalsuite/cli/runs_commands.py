@@ -332,7 +332,7 @@ def rescore_command(
     options, entry = RunOptions(runs_folder=runs, questions=questions, **how.options()), one_run(run, runs)
     how.check_evaluator(entry.run.get("gold", {}).get("layout"), entry.name)
     with ProgressBar(hidden=json_ or quiet) as progress:
-        sides: dict[str, Any] = {"submission": submission, "gold": gold, "version": scorer_version}
+        sides: dict[str, Any] = {"submission": opt.local_folder(submission), "gold": gold, "version": scorer_version}
         done = rescore(entry, rules=options.rules, options=options, progress=progress, **sides)
     for note in done.notes:
         print(clean(f"note: {note}"), file=sys.stderr)
@@ -423,7 +423,7 @@ def verify_command(
 ) -> int:
     """Verify a saved run: its rows cover gold, each row is the same when scored again, and its numbers follow from its rows.
 
-    RUN may also be a receipt of a leaderboard's site, `submissions/NAME.json`.
+    RUN may also be a receipt of a leaderboard's site, `submissions/NAME-*.json`.
 
     Works offline. Exit 0 if every row of gold was verified, 1 if anything differs, 4 if rows were left out. Claims that cannot be checked
     are listed as not verified.
@@ -434,7 +434,7 @@ def verify_command(
     code.load()
     if sample is not None and sample < 1:
         raise UsageError(f"--sample must be at least 1, found {sample}", hint="leave it out to score all again")
-    sides: dict[str, Any] = {"submission": submission, "gold": gold, "key": key}
+    sides: dict[str, Any] = {"submission": opt.local_folder(submission), "gold": gold, "key": key}
     how = {"databases": databases, "questions": questions, "allow_programs": code.allow_programs, **workers.options()}
     with ProgressBar(hidden=json_) as progress:
         if Path(run).is_file():

@@ -524,6 +524,8 @@ def _import_error(path: Path, error: BaseException) -> UsageError:
     if isinstance(error, EvalsuiteError):
         return UsageError(f"{path}:{line}: {error.message}", hint=error.hint)
     hint = 'write @scorer(reads="text")' if "scorer() takes 0 positional" in str(error) else "the plugin fails when it is imported"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        hint = f"install {error.name.partition('.')[0]!r} for the Python of this command: {sys.executable}"
     return UsageError(f"{path}:{line}: {type(error).__name__}: {error}", hint=hint)
 
 

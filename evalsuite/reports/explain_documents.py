@@ -461,7 +461,7 @@ _FIELD_COLUMNS: Final[Sequence[Column[Data]]] = (
 def _facts(comparison: Data, gold: str, prediction: str) -> Iterator[tuple[str, str]]:
     """Yield (label, text): how many rows and columns both files have, and how many only one; the files by their names."""
     if scores := comparison.get("scores"):
-        yield "fields", ", ".join(f"{name} {value:.4g}" for name, value in scores.items() if value is not None)
+        yield "fields", ", ".join(f"{name} {value:.4g}" for name, value in scores.items() if value is not None) + ", over all values"
     if rows := comparison["rows"]:
         yield "rows", _row_words(rows, gold, prediction)
         if comparison["columns"] and not comparison["equal"]:

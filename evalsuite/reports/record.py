@@ -186,7 +186,13 @@ def mean_of(row: Mapping[str, Any], n: int) -> "Mean":
 
 def reason_of(result: "Result") -> str:
     """Return the reason of a result in one line: the flip if the rules differ, else the scorer's reason."""
-    return f"flip: {flip}" if (flip := flip_of(result)) else result.reason
+    return f"flip: {words}" if (words := flip_words(result)) else result.reason
+
+
+def flip_words(result: "Result") -> str:
+    """Return the cause of a flip with its reason, the scorer's if the cause has none of its own; empty if both rules agree."""
+    flip = flip_of(result)
+    return f"{flip}: {result.reason}" if flip and ": " not in flip and result.reason not in ("", flip) else flip
 
 
 def flip_of(result: "Result") -> str:

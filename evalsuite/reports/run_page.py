@@ -20,6 +20,7 @@ from evalsuite.reports.record import (
     coverage,
     faults_by_hint,
     flip_of,
+    flip_words,
     flips_by_kind,
     further_lines,
     mean_of,
@@ -154,7 +155,7 @@ def closed_row(result: "Result", *, groups: Sequence[str] = (), reason: str = ""
 
     `reason` replaces the scorer's reason if more may be shown.
     """
-    why = clean(flip_of(result) or reason or result.reason)
+    why = clean(flip_words(result) or reason or result.reason)
     return {
         "id": clean(result.instance_id),
         "kind": kind_of(result).name,

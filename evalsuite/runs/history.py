@@ -4,6 +4,7 @@ The history is the run folders themselves. Next to them is the score of each gol
 """
 
 import fnmatch
+import glob
 import json
 import os
 import time
@@ -188,6 +189,12 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
         refuse_no_run(folder)
         if holds_run(folder):
             raise unreadable_error(folder)
+    place = Path(name)
+    if place.suffix == ".json" and place.parent.is_dir():
+        # Receipts of a site have a digest behind the name of the submission.
+        near = next((file for file in sorted(place.parent.iterdir()) if file.match(f"{glob.escape(place.stem)}-*.json")), None)
+        if near is not None:
+            raise UsageError(f"no finished run {name!r}", hint=f"did you mean {str(near)!r}?")
     names = [entry.name for entry in _all_entries(root)]
     raise UsageError(f"no finished run {name!r}", hint=did_you_mean(name, names[-20:]) if names else f"no runs in {root}")
 

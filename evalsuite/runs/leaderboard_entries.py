@@ -18,7 +18,16 @@ from typing import IO, Any
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import FaultError, MachineError, OutputError, SubmissionError, UsageError, describe, machine_error
+from evalsuite.core.errors import (
+    EvalsuiteError,
+    FaultError,
+    MachineError,
+    OutputError,
+    SubmissionError,
+    UsageError,
+    describe,
+    machine_error,
+)
 from evalsuite.core.scores import METADATA, Rule
 from evalsuite.core.status import UNGRADED
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
@@ -272,6 +281,12 @@ def _archive_place(archive: Path) -> Place:
     return Place(name=without_ending(archive.name), folder=archive, is_archive=True)
 
 
+def _words_of(error: EvalsuiteError, place: Place) -> str:
+    """Return why a submission cannot be read, for a line that begins with its name; with the name that was probably meant."""
+    near = f"; {error.hint}" if error.hint.startswith("did you mean") else ""
+    return f"{error.message}{near}".replace(str(place.folder), place.name).removeprefix(f"{place.name}: ")
+
+
 def _is_other_archive(item: Path) -> bool:
     return item.name.casefold().endswith(OTHER_ENDINGS) and not is_archive(item.name) and item.is_file()
 
@@ -418,7 +433,7 @@ class _Scoring:
                     raise
                 except (SubmissionError, UsageError) as error:
                     # No option gives the file types of one submission among many.
-                    self._faults[name] = error.message.replace(str(place.folder), name)
+                    self._faults[name] = _words_of(error, place)
         return hashes
 
     def _find_known(self, keys: set[str], rules: Mapping[str, Rule]) -> dict[str, Path]:
@@ -462,7 +477,7 @@ class _Scoring:
             if not is_new and key not in self._memo_key:
                 self._ask_again(place, folder)
         except SubmissionError as error:
-            return Entry(name=place.name, scores=None, fault=error.message.replace(str(place.folder), place.name))
+            return Entry(name=place.name, scores=None, fault=_words_of(error, place))
         self._memo_key.add(key)
         scores = self._scores.get(folder) or run_scores(folder, self._memo)
         if scores is not None and key.endswith(f"|submission:{scores.submission_hash}"):

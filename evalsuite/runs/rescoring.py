@@ -317,8 +317,13 @@ _OPTIONS: Final = {"submission": "result-dir"}
 
 
 def place_of(entry: RunEntry, recorded: str | None, override: Path | None, pattern: str, side: str) -> Path:
-    """Return a side's folder or file: `override`, else the recorded one, relative to here or to the folder of its history."""
+    """Return a side's folder or file: `override`, else the recorded one, relative to here or to the folder of its history.
+
+    Raises `UsageError` if it is not there: that says nothing about the run.
+    """
     if override is not None:
+        if not override.exists():
+            raise UsageError(f"{override}: no such {side} folder", hint=f"--{_OPTIONS.get(side, side)} names that of {entry.name}")
         return override
     # A relative path was relative to where the run was started: the folder that contains `.evalsuite/runs/<run>`.
     starts = [Path(), *entry.folder.resolve().parents[2:3]]

@@ -172,6 +172,8 @@ RECOGNISED = [
     ("deep_sub", "submission", ["run 'deep_sub/my answers/sub' --gold gold"]),
     ("project", "submission", ["run project/sub --gold project/gold"]),
     ("teams", "submission", ["leaderboard teams --gold gold"]),
+    ("teams ./gold", "submission", ["leaderboard teams --gold ./gold"]),
+    ("gold teams", "submission", ["leaderboard teams --gold gold"]),
     ("saved saved2/results.jsonl", "run", ["compare saved saved2"]),
     ("latin.csv", "unknown", ["!iconv -f LATIN1 -t UTF-8 latin.csv > latin.utf8.csv", "latin.utf8.csv"]),
     ("lines.json", "unknown", ["!cp lines.json lines.jsonl", "lines.jsonl"]),
@@ -354,6 +356,27 @@ def test_denominators_of_a_leaderboard(things: Path) -> None:
     assert f"gold is absent {', '.join(absent[:8])} and 4 more" in out
     assert out.count("(put the accepted table") == 1
     assert "(and 11 more like it)" in out
+
+
+def test_an_instance_of_an_archive(things: Path) -> None:
+    """`check`, `explain`, `runs bundle` and `runs verify` take an archive for a submission, as `run` does."""
+    for command in ("check b", "explain b", "runs bundle b"):
+        assert "Oslo" in said(f"{command} --result-dir packed.zip --gold gold"), command
+    said("run sub --gold gold --out made -q")
+    assert "made matches its claims: yes" in said("runs verify made --result-dir packed.tar.gz")
+    assert "nowhere.zip: no such submission folder" in said("runs verify made --result-dir nowhere.zip", code=2)
+
+
+def test_a_board_says_what_is_probably_meant(things: Path) -> None:
+    """A folder that contains the submission is named with it; a name stands once."""
+    shutil.copytree("sub", "teams/nested/answers")
+    shutil.copytree("sub", "teams/text")
+    Path("teams/text/results_metadata.jsonl").rename("teams/text/results_metadata.jsonl.txt")
+    faults = {row["name"]: row["fault"] for row in as_json("leaderboard teams --gold gold", code=1)["rows"]}
+    assert faults["nested"].endswith("; did you mean 'nested/answers'?")
+    assert faults["text"] == "found results_metadata.jsonl.txt, expected results_metadata.jsonl"
+    said("leaderboard teams --gold gold --site board", code=1)
+    assert "did you mean 'board/submissions/team0-" in said("runs verify board/submissions/team0.json", code=2)
 
 
 def test_an_archive_keeps_its_name_in_a_comparison(things: Path) -> None:

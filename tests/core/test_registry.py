@@ -521,6 +521,7 @@ def test_a_neighbour_of_a_plugin_is_that_of_its_folder(own: Registry, tmp_path: 
     ("text", "why"),
     [
         ("x = 1\ny = 1 / 0\n", "my.py:2: ZeroDivisionError: division by zero"),
+        ("import nowhere.x\n", "my.py:1: ModuleNotFoundError: No module named 'nowhere'"),
         ("x = (\n", "my.py:1: SyntaxError: '(' was never closed (my.py, line 1)"),
         ("x = 1\nraise SystemExit(3)\n", "my.py:2: SystemExit: 3"),
         ("raise BaseException\n", "my.py:1: BaseException"),
@@ -544,6 +545,7 @@ def test_files_that_fail(own: Registry, tmp_path: Path, text: str, why: str) -> 
     with pytest.raises(UsageError) as failed:
         [own.load(name) for name in own.load_file(file)]
     assert failed.value.message.removeprefix(f"{tmp_path}/").startswith(why)
+    assert ("install 'nowhere'" in failed.value.hint) is ("No module named" in why)
     assert [name for name in {*sys.modules} - before if name.startswith("evalsuite_plugin_")] == [] or "odd" in why
     (tmp_path / "my.txt").write_text("")
     with pytest.raises(UsageError, match="not a Python file"):

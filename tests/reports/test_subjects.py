@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -24,6 +25,7 @@ from evalsuite.analysis.receipts.verification import Finding, Verified
 from evalsuite.compare.characters import clean
 from evalsuite.core.scores import Status
 from evalsuite.core.status import LEVELS
+from evalsuite.core.types import Result
 from evalsuite.reports import FORMATS, write
 from evalsuite.reports.analysis_documents import (
     audit_document,
@@ -37,7 +39,7 @@ from evalsuite.reports.analysis_documents import (
 from evalsuite.reports.document import Document, text_of
 from evalsuite.reports.explain_documents import bundle_document, explanation_document
 from evalsuite.reports.file_formats import annotations
-from evalsuite.reports.record import Record, redact_record
+from evalsuite.reports.record import Record, reason_of, redact_record
 from evalsuite.reports.run_document import results_table, run_document
 from evalsuite.reports.run_page import closed_row
 from evalsuite.runs.corrected_scores import Rater
@@ -158,6 +160,22 @@ def test_a_result_reads_the_same_on_a_terminal_and_on_a_page(build: Callable[[],
         assert shown["signs"] == tuple(text_of(columns[name].cell(row)) for name in ("official", "strict"))
         said = f"{'flip: ' if shown['flip'] else ''}{shown['why']}"
         assert said.removesuffix("…") == clean(text_of(columns["why"].cell(row)))[: len(said.removesuffix("…"))]
+
+
+@pytest.mark.parametrize(
+    ("flip", "reason", "strict", "said"),
+    [
+        ("sound rules", "worst fields by F1: total 0.00", 0.5, "flip: sound rules: worst fields by F1: total 0.00"),
+        ("sign: the answer contains -5, gold is 5", "contains 5", 0.5, "flip: sign: the answer contains -5, gold is 5"),
+        ("sign", "", 0.5, "flip: sign"),
+        ("sound rules", "all fields right", 1.0, "all fields right"),
+    ],
+)
+def test_a_flip_is_shown_with_a_reason(flip: str, reason: str, strict: float, said: str) -> None:
+    """A cause without a reason of its own has the scorer's, which alone says what is wrong with an answer of many fields."""
+    how: dict[str, Any] = {"instance_id": "q", "status": "scored", "scorer": "s", "fault": None}
+    result = Result(score=1.0, official=1.0, strict=strict, reason=reason, details={"flip": flip}, **how)
+    assert (reason_of(result), closed_row(result)["why"]) == (said, said.removeprefix("flip: "))
 
 
 # What may become of an instance: its status, and its score, or a value on a scale of its own (9.0).

@@ -551,6 +551,9 @@ def test_what_has_moved_can_be_named(made: Path) -> None:
     with pytest.raises(UsageError, match="the gold of run is no longer in"):
         checked(made)
     assert checked(made, gold=made / "moved").good
+    for side in ("gold", "submission"):
+        with pytest.raises(UsageError, match=f"nowhere: no such {side} folder"):
+            checked(made, **{"gold": made / "moved", side: made / "nowhere"})
 
 
 def test_the_command_answers_yes_or_no(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
