@@ -50,6 +50,7 @@ from evalsuite.trees.treeval_counts import (
     results_tree,
     scalars,
     see_as_reference,
+    seen_as_lists,
     surplus_raises,
     total_score,
     used_metrics,
@@ -158,7 +159,9 @@ class Walk(Columns):
                 self.add(value.counts)
                 self._row(place, node, "mismatch", expected, value.value, 0.0, FLAG_CONTAINER)
                 continue
-            self.add(count_pair(node, value, expected))
+            # A list for a text counts as a value where the reference compares its items with the text's letters.
+            is_letters = self.options.compat and not self.reference_raises and isinstance(value, list) and isinstance(expected, str)
+            self.add(count_pair(node, expected if is_letters else value, expected))
             expected = None if expected is ABSENT else expected
             if value is ABSENT or value is None:
                 status: RowStatus = "both_null" if expected is None else "omission"
@@ -184,6 +187,10 @@ class Walk(Columns):
     ) -> None:
         """Score pairs of values with one call per metric and write their rows. `sizes` cuts them into groups of one mean each."""
         is_listed = not rows or rows[0].expected_index is not None
+        if self.options.compat and not is_listed and not self.reference_raises and (seen := seen_as_lists(leaf, want, got)):
+            lists, as_lists, found = seen
+            self.array(lists, as_lists, rows, found, columns)
+            return
         fine = scalars(got)
         left, right = pick(want, fine), pick(got, fine)
         means: dict[str, float | None] = {}
@@ -392,6 +399,7 @@ def _score(
     for i, reference in enumerate(references if None in references or not is_of_shape(branch, references) else ()):
         check_reference(branch, reference, f"reference {i}")
     raises = reference_raises(branch, references, predictions) if compat else ""
+    walk.reference_raises = raises
     walk.items(branch, list(references), list(map(Place, range(n))), list(predictions))
     for number, record in enumerate(invented, n):
         walk.count_invented(number, "", record, max(1, n_nodes(record)), None)

@@ -296,6 +296,17 @@ def see_as_reference(node: SchemaNode, want: list[Any], got: list[Any]) -> None:
                 got[i] = [value] * len(want[i])
 
 
+def seen_as_lists(leaf: SchemaNode, gold: Sequence[Any], answered: Sequence[Any]) -> tuple[SchemaNode, list[Any], list[Any]] | None:
+    """Return what the reference takes a leaf for whose first predicted value is a list: (a list of such values, expected, predicted).
+
+    A text is the list of its letters. None if the first value is no list, or an expected one no text: the reference then raises.
+    """
+    if not isinstance(answered[0], list) or not all(isinstance(value, str) for value in gold):
+        return None
+    node = SchemaNode(leaf.path, "array", key=leaf.key, structural=True, is_array=True, expects=list, children=[leaf])
+    return node, [list(value) for value in gold], [list(value) if isinstance(value, str) else value for value in answered]
+
+
 class _RaisesError(Exception):
     """The reference has no number; the text says why."""
 
@@ -391,6 +402,10 @@ class _ReferenceCheck(Columns):
 
     def leaf(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
         """Check values: levenshtein checks the first pair for texts, exact_match uses the type of the first prediction."""
+        if not self.items and (seen := seen_as_lists(node, gold, answered)):
+            lists, want, got = seen
+            self.array(lists, want, rows, got, columns)
+            return
         containers = [isinstance(value, dict | list) for value in answered]
         names = {metric.name for metric in node.metrics}
         expected, predicted = set(map(type, gold)), set(map(type, answered))
