@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from evalsuite.compare.columns import UnreadTable
 from evalsuite.compare.messages import other_delimiter
@@ -269,7 +269,7 @@ def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits, dialect: Dial
     except _OddFileError:
         return _read_with_pandas(data, name, limits)
     except UnicodeDecodeError:
-        raise FaultError("BAD_ENCODING") from None
+        raise FaultError("BAD_ENCODING", _other_format(data)) from None
     except MemoryError:
         raise FaultError("LIMIT", "the table does not fit into memory_mib") from None
 
@@ -371,6 +371,24 @@ def _first_undecodable(path: Path) -> int:
     except UnicodeDecodeError as error:
         return data.count(b"\n", 0, error.start) + 1
     return 1
+
+
+_FORMATS: Final = {
+    b"PAR1": "Parquet",
+    b"SQLite format 3\0": "an SQLite database",
+    b"PK\x03\x04": "a ZIP archive, as Excel writes",
+    b"\x1f\x8b": "packed by gzip",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+
+
+def _other_format(data: bytes) -> str:
+    """Say which known format begins like this data; empty for none."""
+    format_ = (
+        "a DuckDB database" if data[8:12] == b"DUCK" else next((what for magic, what in _FORMATS.items() if data.startswith(magic)), "")
+    )
+    return f"the file is {format_}, not a CSV in UTF-8" if format_ else ""
 
 
 def _is_archive(name: str) -> bool:

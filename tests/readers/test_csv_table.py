@@ -95,8 +95,10 @@ def test_rows_one_field_too_long_shift_the_columns_as_pandas_does() -> None:
         ('a,b\n1,2\n\n3,"4\n', "BAD_CSV", "a quote is never closed, in the row that begins on line 4"),
         ('a,"b\n1', "BAD_CSV", "a quote is never closed, in the row that begins on line 1"),
         (b"a\ncaf\xe9\n", "BAD_ENCODING", ""),
-        ("a,b\n1,2\n".encode("utf-16"), "BAD_ENCODING", ""),
-        (gzip.compress(b"a\n1\n", mtime=0), "BAD_ENCODING", ""),
+        ("a,b\n1,2\n".encode("utf-16"), "BAD_ENCODING", "the file is UTF-16, not a CSV in UTF-8"),
+        (gzip.compress(b"a\n1\n", mtime=0), "BAD_ENCODING", "the file is packed by gzip, not a CSV in UTF-8"),
+        (b"PAR1\x15\xff", "BAD_ENCODING", "the file is Parquet, not a CSV in UTF-8"),
+        (b"\xff" * 8 + b"DUCK\xff", "BAD_ENCODING", "the file is a DuckDB database, not a CSV in UTF-8"),
     ],
 )
 def test_a_file_that_is_no_table_is_a_fault_with_its_line(data: bytes | str, code: str, detail: str) -> None:
