@@ -11,6 +11,7 @@ import yaml
 from evalsuite.cli import main
 from evalsuite.core.status import LEVELS
 from evalsuite.reports import BINARY, FORMATS
+from evalsuite.sandbox.fork_server import ForkServer, share
 from tests.cli.test_run import evalsuite, lacks, said, text_gold, text_submission
 from tests.conftest import ROOT, copy_example, copy_of
 from tests.reports.suites import MARKS, hidden_suite
@@ -20,14 +21,15 @@ TEXTS = [ending for ending in FORMATS if ending not in BINARY]
 
 
 @pytest.fixture(scope="module")
-def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def secret(tmp_path_factory: pytest.TempPathFactory, session_fork_server: ForkServer | None) -> Path:
     """A folder with a run of a suite whose gold is hidden, reported in every format live, by default and at each level."""
     folder = tmp_path_factory.mktemp("secret")
     sub, gold = hidden_suite(folder)
     outputs = {name: [f"--output={folder / name}{ending}" for ending in FORMATS] for name in ("live", "default", *LEVELS)}
-    said("run", sub, "--gold", gold, "--out", folder / "run", "--no-cache", "-q", *outputs["live"])
-    for name in ("default", *LEVELS):
-        said("report", folder / "run", *outputs[name], *(() if name == "default" else ("--reveal", name)))
+    with share(session_fork_server):
+        said("run", sub, "--gold", gold, "--out", folder / "run", "--no-cache", "-q", *outputs["live"])
+        for name in ("default", *LEVELS):
+            said("report", folder / "run", *outputs[name], *(() if name == "default" else ("--reveal", name)))
     return folder
 
 
