@@ -245,9 +245,7 @@ TEXT_ABSOLUTE: Final = Decimal("0.00004")
 def table_variants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
     """Yield each right table: rows and columns in another order where allowed, other headers, noise inside the tolerance, another form."""
     gold, width = pair.gold, len(pair.gold.columns)
-    if not pair.ordered and gold.n_rows > 1:
-        rows = list(range(gold.n_rows))
-        random_.shuffle(rows)
+    if not pair.ordered and (rows := _another_order(pair, random_)):
         yield Edit(kind="rows reordered", rows=rows)
     if (tied := _ties(pair)) is not None:
         rows = list(range(gold.n_rows))
@@ -270,6 +268,16 @@ def table_variants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
         yield Edit(kind="jitter inside tolerance", cells=noise)
     if zeros:
         yield Edit(kind="zeros at the end", cells=zeros)
+
+
+def _another_order(pair: TablePair, random_: random.Random) -> list[int]:
+    """Return rows in a random order that differs from gold's in a needed cell; empty if there is none."""
+    places, cells = list(range(pair.gold.n_rows)), list(_clear_columns(pair).values())
+    shuffled = places.copy()
+    random_.shuffle(shuffled)
+    # Of few rows a random order is often gold's own.
+    orders = (shuffled, places[::-1], places[1:] + places[:1])
+    return next((rows for rows in orders if any([column[row] for row in rows] != column for column in cells)), [])
 
 
 def _ties(pair: TablePair) -> int | None:
