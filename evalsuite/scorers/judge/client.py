@@ -32,6 +32,7 @@ from evalsuite.scorers.judge.transport import (
     Request,
     Response,
     TransportError,
+    parse_response,
     reply_of,
     send,
 )
@@ -312,7 +313,7 @@ class Desk:
             for place in state.places:
                 for line in self._endpoint.call("GET", place, most_bytes=_LONGEST_RESULTS).body.splitlines():
                     with suppress(ValueError, LookupError, TypeError, AttributeError):
-                        key, body, problem = self._api.line(json.loads(line))
+                        key, body, problem = self._api.line(parse_response(line))
                         reply = None if problem else self._endpoint.read(body)
                         if reply is not None:
                             self._replies[key] = reply

@@ -304,7 +304,7 @@ class Provider:
     def reply(self, body: bytes) -> Reply | None:
         """Return the reply in a response's body, None if there is none."""
         try:
-            return self.reply_in(json.loads(body))
+            return self.reply_in(parse_response(body))
         except (ValueError, RecursionError):
             return None
 
@@ -324,6 +324,18 @@ class Provider:
             )
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             return None
+
+
+def parse_response(body: bytes) -> Any:
+    """Return the JSON of a response. Raises `ValueError` if it is none, or if a key has two values, of which one would be guessed."""
+    return json.loads(body, object_pairs_hook=_one_value_each)
+
+
+def _one_value_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs) and any(values[key] != value for key, value in pairs):
+        raise ValueError("a key has two values")
+    return values
 
 
 def join_address(base_url: str, ending: str) -> str:
