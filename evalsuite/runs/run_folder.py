@@ -285,7 +285,11 @@ def _take_lock(folder: Path) -> int | None:
 
 def other_start_error(path: Path, changed: Sequence[str]) -> OutputError:
     """Return the error for an unfinished run that was started with something else."""
-    return OutputError(f"{path} was started with other {' and '.join(changed)}", hint="use what it was started with, or start a new run")
+    named = ["computed gold" if part == "living" else part for part in changed]
+    of_day = "--as-of with the day (UTC) of its start takes that day's gold again: " if "living" in changed else ""
+    return OutputError(
+        f"{path} was started with other {' and '.join(named)}", hint=f"{of_day}use what it was started with, or start a new run"
+    )
 
 
 def partial_files(folder: Path) -> list[Path]:
@@ -294,7 +298,7 @@ def partial_files(folder: Path) -> list[Path]:
 
 
 def _list_differences(started: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what differs between the recorded plan and this one, in the user's words; the signature covers rules and limits."""
+    """Yield what differs between the recorded plan and this one, in the user's words; the signature covers the rest."""
     yield from changed_parts(str(started.get("signature")), str(plan.get("signature")))
     if "whole" not in started and started.get("submission") != plan["submission"]:
         yield "submission"
@@ -303,7 +307,7 @@ def _list_differences(started: Mapping[str, Any], plan: Mapping[str, Any]) -> It
     yield from (f"database {name}" for name in now if then.get(name, now[name]) != now[name])
     options = started.get("options")
     for name, value in plan["options"].items():
-        if name not in ("rules", "limits") and (not isinstance(options, dict) or options.get(name) != value):
+        if name not in ("rules", "limits", "as_of") and (not isinstance(options, dict) or options.get(name) != value):
             yield f"--{name}"
 
 

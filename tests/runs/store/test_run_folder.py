@@ -216,6 +216,8 @@ def test_what_a_resumed_run_keeps(tmp_path: Path, tail: bytes, failed: tuple[str
         ({"options": {"only": ["a"]}}, "--only"),
         ({"options": {"only": [], "rules": "strict", "limits": {}}}, None),
         ({"options": {"only": [], "group": "x"}}, "--group"),
+        ({"options": {"only": [], "as_of": "2028-02-28"}}, None),
+        ({"signature": "rules:official|gold:1|living:2", "options": {"only": [], "as_of": "2028-02-29"}}, "computed gold"),
         ({"databases": {"db": "1"}}, None),
         ({"databases": {"db": "2", "new": "1"}}, "database db"),
         ({"signature": "rules:strict|gold:2", "submission": "2"}, "rules and gold and submission"),
