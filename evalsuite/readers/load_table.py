@@ -1,6 +1,7 @@
 """Load a table from a file that a person names: CSV, TSV, Excel, Parquet, JSON records, a table of a DuckDB or SQLite file."""
 
 import contextlib
+import math
 import mimetypes
 from collections.abc import Mapping, Sequence
 from datetime import date, time
@@ -78,7 +79,8 @@ def dialect_of(path: Path) -> Dialect:
     """How a CSV file that belongs to no check is written, by its first bytes."""
     if path.suffix.lower() in _PACKED:
         return DEFAULT
-    with path.open("rb") as handle:
+    # Where the machine cannot read it, this says so.
+    with open_trusted(path, limit_bytes=math.inf) as handle:
         return detect_dialect(handle.read(_SNIFFED_BYTES))
 
 
