@@ -90,7 +90,9 @@ def test_numbers_are_plain_counts(answers: list[tuple[Status, float, float | Non
     for name, count in (("official", "n_right_official"), ("strict", "n_right_strict")):
         values = [getattr(one, name) for one in results]
         judged = [value or 0 for one, value in zip(results, values, strict=True) if one.status != "unscored"]
-        is_known = any(value is not None for value in values)
+        # Strict rules that judged none of the scored answers have no mean.
+        of_scored = [value for one, value in zip(results, values, strict=True) if one.status == "scored"] if name == "strict" else []
+        is_known = any(value is not None for value in of_scored or values)
         assert part.get(name) == (pytest.approx(sum(judged) / len(judged)) if is_known else None)
         assert part.get(count) == (values.count(1.0) if is_known else None)
     assert found.score == part.get("score") == (part.get("official") if results else None)
