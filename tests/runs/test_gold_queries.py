@@ -145,6 +145,17 @@ def test_placeholders_are_told_from_casts() -> None:
             check_as_of(wrong)
 
 
+def test_rescore_keeps_the_day_of_gold(place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that named no day is scored again by the gold of its own day, on any later day."""
+    (place.gold / "q1" / "gold.sql").write_text("SELECT 'north' AS region, 40 AS total WHERE :as_of = '2026-02-28'")
+    monkeypatch.setattr("evalsuite.runs.gold_queries.check_as_of", lambda text, _=0: text or "2026-02-28")
+    row, run = place.run()
+    assert (row["score"], "as_of" in run["options"]) == (1, False)
+    monkeypatch.setattr("evalsuite.runs.gold_queries.check_as_of", lambda text, _=0: text or "2026-02-29")
+    assert main(["rescore", run["place"].name, "--databases", str(place.folder / "databases")]) == 0
+    assert "0 of 1 verdicts changed" in capsys.readouterr().out
+
+
 def test_as_of_without_a_placeholder_is_said(place: Place) -> None:
     """A day that changes nothing is named among the warnings."""
     assert any("--as-of changes nothing" in warning for warning in place.run("--as-of", "2026-02-01")[1]["warnings"])
