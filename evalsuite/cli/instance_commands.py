@@ -425,14 +425,14 @@ def _sides_to_check(
         evaluator = rules if rules in EVALUATORS else None
         read["layout"] = evaluator or read["layout"]
         return submission, (*folders, Path("gold"))[0], "official" if evaluator else opt.parse_rules(rules), read
-    from evalsuite.runs.rescoring import questions_of
+    from evalsuite.runs.rescoring import day_of_gold, questions_of
 
     entry = one_run(run_name)
     options, gold = entry.run["options"], entry.run["gold"]
     saved = {"questions": questions_of(entry, read["questions"]), "layout": gold["layout"]}
     saved |= {"mode": options.get("mode"), "live_gold": options.get("live_gold", False)}
     chosen = opt.parse_rules(rules or str(options.get("rules") or "official"))
-    read = read | {key: read[key] or value for key, value in saved.items()}
+    read = read | {key: read[key] or value for key, value in saved.items()} | {"as_of": day_of_gold(entry)}
     return submission_folder(entry.folder, entry.run), (*folders, Path(str(gold["folder"])))[0], chosen, read
 
 

@@ -284,7 +284,7 @@ def _options_again(entry: RunEntry, layout: str, rules: Rule | None, options: Ru
         group=old.get("group"),
         shard=parse_shard(old.get("shard")),
         limits=limits,
-        as_of=old.get("as_of") or next((gold["as_of"] for gold in entry.run.get("living_gold", {}).values() if gold.get("as_of")), None),
+        as_of=day_of_gold(entry),
         **{name: old.get(name) for name in ("layout", "mode")},
         live_gold=old.get("live_gold", False),
         questions=questions_of(entry, options.questions),
@@ -302,6 +302,12 @@ def _check_version(entry: RunEntry, version: str | None) -> None:
             f"scorer version {needed_version or 'unknown'} is requested, {__version__} is installed",
             hint=f"install evalsuite {needed_version}, or leave --scorer-version out" if needed_version else "leave --scorer-version out",
         )
+
+
+def day_of_gold(entry: RunEntry) -> str | None:
+    """Return the day of the gold queries that the run used; None if none depends on a day."""
+    days = (gold.get("as_of") for gold in entry.run.get("living_gold", {}).values())
+    return entry.run.get("options", {}).get("as_of") or next(filter(None, days), None)
 
 
 def questions_of(entry: RunEntry, override: Path | None = None) -> Path | None:

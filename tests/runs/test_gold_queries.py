@@ -145,15 +145,18 @@ def test_placeholders_are_told_from_casts() -> None:
             check_as_of(wrong)
 
 
-def test_rescore_keeps_the_day_of_gold(place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that named no day is scored again by the gold of its own day, on any later day."""
+def test_the_day_of_gold_stays_with_the_run(place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that named no day is rescored and checked by the gold of its own day, on any later day."""
     (place.gold / "q1" / "gold.sql").write_text("SELECT 'north' AS region, 40 AS total WHERE :as_of = '2026-02-28'")
     monkeypatch.setattr("evalsuite.runs.gold_queries.check_as_of", lambda text, _=0: text or "2026-02-28")
     row, run = place.run()
     assert (row["score"], "as_of" in run["options"]) == (1, False)
     monkeypatch.setattr("evalsuite.runs.gold_queries.check_as_of", lambda text, _=0: text or "2026-02-29")
-    assert main(["rescore", run["place"].name, "--databases", str(place.folder / "databases")]) == 0
+    databases = ["--databases", str(place.folder / "databases")]
+    assert main(["rescore", run["place"].name, *databases]) == 0
     assert "0 of 1 verdicts changed" in capsys.readouterr().out
+    assert main(["check", "q1", "--run", run["place"].name, *databases, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["score"] == 1
 
 
 def test_as_of_without_a_placeholder_is_said(place: Place) -> None:
