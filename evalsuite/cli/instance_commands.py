@@ -142,7 +142,7 @@ def _explain_instance(
 ) -> tuple[str, dict[str, Any]]:
     """Return (reveal level, why an instance is wrong, as data); its saved result counts, or it is scored now."""
     from evalsuite.gold.layouts import read_gold
-    from evalsuite.runs.rescoring import questions_of
+    from evalsuite.runs.rescoring import day_of_gold, questions_of
     from evalsuite.runs.scoring import run
 
     saved: Mapping[str, Any] = entry.run if entry is not None else {}
@@ -154,6 +154,7 @@ def _explain_instance(
     chosen = opt.parse_rules(None if evaluator else rules) or opt.parse_rules(options.get("rules"))
     limits = dict(options.get("limits") or {})
     read: dict[str, Any] = {"rules": chosen, "limits": limits, "databases": databases, "mode": options.get("mode")}
+    read["as_of"] = day_of_gold(entry) if entry is not None else None
     layout = evaluator or saved.get("gold", {}).get("layout")
     questions = questions_of(entry, questions) if entry is not None else questions
     with opt.trust(*([gold] if entry is None else [])):
@@ -177,12 +178,13 @@ def evidence(
     limits: Mapping[str, int | float] | None = None,
     databases: Path | None = None,
     mode: str | None = None,
+    as_of: str | None = None,
 ) -> dict[str, Any]:
     """Return why an instance is wrong, as data at a reveal level. Raises what reading the submission raises."""
     from evalsuite.analysis.explain.instance_evidence import explain_results
 
     saved = {instance_id: result}
-    how: dict[str, Any] = {"rules": rules, "results": saved, "databases": databases, "mode": mode, "spec": gold}
+    how: dict[str, Any] = {"rules": rules, "results": saved, "databases": databases, "mode": mode, "as_of": as_of, "spec": gold}
     collected = explain_results(gold.folder, submission, [instance_id], limits, edits=True, **how)
     data = dict(collected)[instance_id]
     return redact_evidence(data, level, result=result)
@@ -450,6 +452,7 @@ def _check_instance(
     result = finished.results[0]
     name, level = result.instance_id, level_for(finished.gold, level)
     about = {"rules": rules, "level": level, "result": result, "databases": read["databases"], "mode": read["mode"]}
+    about["as_of"] = read.get("as_of")
     data = evidence(name, submission, finished.gold, **about) if explain else {}
     row = json.loads(result_line(redact(result, level)))
     more = {key: value for key, value in data.items() if key not in row and key != "rules"}

@@ -155,8 +155,10 @@ def test_the_day_of_gold_stays_with_the_run(place: Place, capsys: pytest.Capture
     databases = ["--databases", str(place.folder / "databases")]
     assert main(["rescore", run["place"].name, *databases]) == 0
     assert "0 of 1 verdicts changed" in capsys.readouterr().out
-    assert main(["check", "q1", "--run", run["place"].name, *databases, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["score"] == 1
+    for words in (["check"], ["check", "--explain"], ["explain"]):
+        assert main([*words, "q1", "--run", run["place"].name, *databases, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told.get("score", 1), told["status"], "gold has 0" in told["reason"]) == (1, "scored", False)
 
 
 def test_as_of_without_a_placeholder_is_said(place: Place) -> None:

@@ -72,6 +72,7 @@ def explain_results(
     edits: bool = False,
     spec: Gold | None = None,
     mode: str | None = None,
+    as_of: str | None = None,
 ) -> Iterator[tuple[str, Data]]:
     """Yield (instance id, evidence) of each instance, in order of completion; the evidence is JSON-safe and uncut (see `core.status`).
 
@@ -79,7 +80,8 @@ def explain_results(
     `status`, `reason`, and as requested `difference` (`difference.difference`), `sql` (may be empty) and `explanation` (`explain`).
 
     `results` are those of the run, which contain a judge's rationale. With `edits` the available queries are run with one change each, see
-    `query_proofs`. `spec` is the gold of that folder if it was read before; `mode` as in `read_submission`.
+    `query_proofs`. `spec` is the gold of that folder if it was read before; `mode` as in `read_submission`;
+    `as_of` is the day of gold queries.
 
     Raises what reading the folders raises, `UsageError` for an unknown id.
     """
@@ -107,12 +109,12 @@ def explain_results(
         if edits:
             # Gold from a query costs a query: a report, which explains many instances, uses what the run kept.
             live = any(result.detail("gold_from") == "query" for result in results.values())
-            tasks = list(queries.gold_queries(tasks, live=live).tasks)
+            tasks = list(queries.gold_queries(tasks, as_of=as_of, live=live).tasks)
         answers, proofs = queries.sql_answers(None, inodes, pool.results), None
         if edits:
             from evalsuite.analysis.explain.query_proofs import QueryProofs
 
-            proofs = QueryProofs(queries, answers, inodes, isolation, fork_server)
+            proofs = QueryProofs(queries, answers, inodes, isolation, fork_server, as_of)
         for result in pipeline([stage_of(runs_query, answers.results), pool.results], tasks):
             yield result.instance_id, _evidence_of(result, tasks, proofs)
 

@@ -118,15 +118,19 @@ _SAYS: Final = {
 }
 
 
-def gold_query(databases: "Databases", task: Task, check: Check, limits: Mapping[str, int | float]) -> "tuple[Connection | None, str]":
+def gold_query(
+    databases: "Databases", task: Task, check: Check, limits: Mapping[str, int | float], *, as_of: str | None = None
+) -> "tuple[Connection | None, str]":
     """Return (the connection of a table check, gold's query); None without a connection, an empty text without a single query.
+
+    `as_of` is the day of the query, by default today.
 
     Raises `EvalsuiteError` or `FaultError` if a file of either cannot be read.
     """
     files = find_queries(task, check)
     connection = databases.connections().of_instance(task.instance, check.parameters)
     is_query = len(files) == 1 and files[0].is_file()
-    return connection, with_as_of(read_gold_query(files[0]), check_as_of(None, limits[CLOCK]))[0] if is_query else ""
+    return connection, with_as_of(read_gold_query(files[0]), check_as_of(as_of, limits[CLOCK]))[0] if is_query else ""
 
 
 @dataclass(slots=True)
@@ -143,6 +147,7 @@ class QueryProofs:
     """Proves causes of the tasks of one `explain`, given its databases, executor of SQL answers and inodes of gold.
 
     `fork_server` forks the workers that parse texts of answers and that compare what edited queries return; None starts some of their own.
+    `as_of` is the day of gold queries.
     """
 
     databases: "Databases"
@@ -150,6 +155,7 @@ class QueryProofs:
     gold_inodes: frozenset[tuple[int, int]]
     isolation: str
     fork_server: "ForkServer | None" = None
+    as_of: str | None = None
 
     def prove(self, task: Task, rules: Rule) -> Proof | None:
         """Return what edits of the queries of a wrong answer show; None if there is no query, or no database to run it on."""
@@ -197,7 +203,7 @@ class QueryProofs:
         """Return (the connection of a table check, gold's query, the answer's); None without a connection, "" without a query."""
         assert task.answer is not None
         try:
-            connection, gold = gold_query(self.databases, task, check, task.limits)
+            connection, gold = gold_query(self.databases, task, check, task.limits, as_of=self.as_of)
         except (EvalsuiteError, FaultError):
             return None, "", ""
         prepared = self.answers.prepare(task) if task.answer.is_query else None
