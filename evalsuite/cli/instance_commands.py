@@ -154,7 +154,7 @@ def _explain_instance(
     chosen = opt.parse_rules(None if evaluator else rules) or opt.parse_rules(options.get("rules"))
     limits = dict(options.get("limits") or {})
     read: dict[str, Any] = {"rules": chosen, "limits": limits, "databases": databases, "mode": options.get("mode")}
-    read["as_of"] = day_of_gold(entry) if entry is not None else None
+    read |= {"as_of": day_of_gold(entry) if entry is not None else None}
     layout = evaluator or saved.get("gold", {}).get("layout")
     questions = questions_of(entry, questions) if entry is not None else questions
     with opt.trust(*([gold] if entry is None else [])):
@@ -451,8 +451,8 @@ def _check_instance(
     finished = run(submission, gold, RunOptions(rules=rules, only=(name,), save=False, **read))
     result = finished.results[0]
     name, level = result.instance_id, level_for(finished.gold, level)
-    about = {"rules": rules, "level": level, "result": result, "databases": read["databases"], "mode": read["mode"]}
-    about["as_of"] = read.get("as_of")
+    about = {"rules": rules, "level": level, "result": result, "databases": read["databases"]}
+    about |= {"mode": read["mode"], "as_of": read.get("as_of")}
     data = evidence(name, submission, finished.gold, **about) if explain else {}
     row = json.loads(result_line(redact(result, level)))
     more = {key: value for key, value in data.items() if key not in row and key != "rules"}

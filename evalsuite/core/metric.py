@@ -345,8 +345,8 @@ def _choices(kind: type[Metric]) -> dict[str, tuple[Any, ...]]:
 @cache
 def _bounded(kind: type[Metric]) -> dict[str, Any]:
     """Return the types of the options with bounds."""
-    hints = get_type_hints(kind, include_extras=True)
-    return {f.name: hints[f.name] for f in fields(kind) if "Within(" in str(hints[f.name])}
+    hints, plain = get_type_hints(kind, include_extras=True), get_type_hints(kind)
+    return {f.name: hints[f.name] for f in fields(kind) if hints[f.name] != plain[f.name]}
 
 
 def _option_in_words(value: Any) -> str:
