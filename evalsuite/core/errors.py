@@ -363,5 +363,5 @@ def _closest_names(word: str, names: Sequence[str]) -> list[str]:
     import difflib
 
     # The dashes that all options begin with make none of them nearer.
-    similar = {name.lstrip("-") or name: by_folded_name[name] for name in by_folded_name}
-    return [similar[similar_names] for similar_names in difflib.get_close_matches(bare or word, similar, n=1)]
+    similar = {name.lstrip("-"): by_folded_name[name] for name in by_folded_name}
+    return [similar[similar_name] for similar_name in difflib.get_close_matches(bare, similar, n=1)]

@@ -495,9 +495,7 @@ def _execute(path: Path, source: bytes) -> ModuleType:
     if spec is None or not isinstance(spec.loader, SourceFileLoader):
         raise UsageError(f"{path}: not a Python file", hint="the name of a plugin file ends in .py")
     loader, module, folder = spec.loader, importlib.util.module_from_spec(spec), path.parent
-    # A module of another plugin's folder is not the one of the same name in this folder.
-    others = {name: name.partition(".")[0] for name, (file, _) in _NEIGHBOURS.items() if not file.is_relative_to(folder)}
-    _forget([name for name, top in others.items() if (folder / f"{top}.py").exists() or (folder / top).exists()])
+    _forget([name for name, (file, _) in _NEIGHBOURS.items() if _is_another_file(name, file, folder)])
     imported = {*sys.modules, module.__name__}
     sys.modules[module.__name__] = module
     try:
@@ -513,6 +511,13 @@ def _execute(path: Path, source: bytes) -> ModuleType:
             if plugin_calls.is_neighbour(file, folder):
                 _NEIGHBOURS[name] = file, _digest_of(file)
     return module
+
+
+def _is_another_file(name: str, file: Path, folder: Path) -> bool:
+    """Return whether a folder has a module of this name, or its package, in another place than `file`."""
+    top = name.partition(".")[0]
+    places = [place for place in (folder / f"{top}.py", folder / top) if place.exists()]
+    return bool(places) and not any(file.is_relative_to(place) for place in places)
 
 
 def _import_error(path: Path, error: BaseException) -> UsageError:

@@ -20,6 +20,7 @@ from evalsuite.core.errors import (
     reason_of,
     side_of,
     timeout_error,
+    unicode_form_hint,
     write_error,
 )
 from evalsuite.core.types import Fault, Score
@@ -62,6 +63,24 @@ def test_options() -> None:
     assert did_you_mean("--cache", known) == "did you mean '--no-cache' or '--gold-cache'?"
     assert did_you_mean("--dur", known) == "did you mean '--durations'?"
     assert did_you_mean("--goldd", known) == "did you mean '--gold'?"
+    assert did_you_mean("--rut", ("--run", "--out")) == "did you mean '--run'?"
+    assert did_you_mean("--", known) == f"known: {join_names(known)}"
+
+
+@pytest.mark.parametrize(
+    ("word", "names", "is_hinted"),
+    [
+        ("caf\xe9", ["cafe\u0301"], True),
+        ("cafe\u0301", ["tea", "caf\xe9"], True),
+        ("caf\xe9", ["caf\xe9"], False),
+        ("caf\xe9", ["cafe", "tea"], False),
+        ("caf\xe9", [], False),
+        ("cafe", ["caf\xe9"], False),
+    ],
+)
+def test_another_unicode_form(word: str, names: list[str], is_hinted: bool) -> None:
+    """A name of the same letters in other code points is named; the word itself, other letters and none give no hint."""
+    assert unicode_form_hint(word, names, "gold's id").startswith("gold's id has the same letters") is is_hinted
 
 
 def test_many_names_are_counted() -> None:

@@ -51,7 +51,7 @@ from evalsuite.core.registry import (
 from evalsuite.core.scores import Within
 from evalsuite.core.types import BROKEN_RECORD, Fault, Score
 from evalsuite.scorers import SCORERS
-from evalsuite.scorers.metrics import METRICS, get_metric
+from evalsuite.scorers.metrics import METRICS
 
 # Annotation -> (its words, values of this type, values of another one).
 TYPES: list[tuple[Any, str, list[Any], list[Any]]] = [
@@ -411,8 +411,8 @@ def own() -> Registry:
 
 
 def test_a_metric_with_its_options_is_summed_up_as_the_metric_is(own: Registry) -> None:
-    """By the line of its scorer, or by its own description if it is none."""
-    for name, summary in (("f1", METRICS["f1"].summary), ("rouge1", get_metric("rouge1").description)):
+    """By the line of its scorer, or by the first line of its own docstring if it is none."""
+    for name, summary in (("f1", METRICS["f1"].summary), ("rouge1", "ROUGE-1: single words.")):
         own.register_metric(f"my {name}", {name: {}})
         assert own.load(f"my {name}").summary == summary != ""
 
@@ -492,29 +492,36 @@ def test_a_file_edited_between_two_calls_runs_as_it_is(own: Registry, tmp_path: 
     assert worker.load("loud").score("x", gold="x").official == 1
 
 
-def test_a_neighbour_of_a_plugin_is_that_of_its_folder(own: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Modules of one name next to two plugins are two, and the next call imports an edited one again, also of the same size and time."""
+@pytest.mark.parametrize("module", ["neighbour.py", "neighbour/__init__.py"])
+@pytest.mark.parametrize("folders", [("a", "b"), ("a", "a/b"), ("b/a", "b")])
+def test_a_neighbour_of_a_plugin_is_that_of_its_folder(
+    own: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: tuple[str, str], module: str
+) -> None:
+    """Modules of one name next to two plugins are two, and the next call imports an edited one again, also of the same size and time.
+
+    A folder of one plugin may be in that of the other.
+    """
     monkeypatch.setattr(sys, "path", [*sys.path])
     head = "import sys\nsys.path.insert(0, __file__.removesuffix('my.py'))\nimport neighbour\n"
-    for folder, value in (("a", 1), ("b", 0)):
-        (tmp_path / folder).mkdir()
+    for folder, value in zip(folders, (1, 0), strict=True):
+        (tmp_path / folder / module).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / "my.py").write_text(head + PLUGIN.replace("prediction == gold.upper()", "neighbour.VALUE"))
-        (tmp_path / folder / "neighbour.py").write_text(f"VALUE = {value}\n")
+        (tmp_path / folder / module).write_text(f"VALUE = {value}\n")
 
     def score_of_call(folder: str) -> float | None:
         own.begin_call()
         own.load_file(tmp_path / folder / "my.py")
         return own.load("loud").score("x", gold="x").official
 
-    assert [score_of_call(folder) for folder in "abab"] == [1, 0, 1, 0]
-    edited = tmp_path / "a" / "neighbour.py"
+    assert [score_of_call(folder) for folder in folders * 2] == [1, 0, 1, 0]
+    edited = tmp_path / folders[0] / module
     for code, score in (("1 / 2", 0.5), ("0 / 2", 0)):
         edited.write_text(f"VALUE = {code}\n")
         os.utime(edited, ns=(10**18, 10**18))
         # Python's own cache then has a file of this size and time, here as another program left it.
         if score:
             py_compile.compile(str(edited))
-        assert [score_of_call(folder) for folder in "ab"] == [score, 0]
+        assert [score_of_call(folder) for folder in folders] == [score, 0]
 
 
 @pytest.mark.parametrize(
@@ -668,6 +675,12 @@ def test_scorers_made_in_this_process(own: Registry) -> None:
     for value, why in ((Recorder, "is not a scorer"), (3, "is not a scorer"), (string_match, "is a bundled scorer's")):
         with pytest.raises(UsageError, match=why):
             own.register_object(value)
+    with own.using({"other": same}):
+        assert (own.names(), own.load("other").function("x", gold="x").official) == (["string_match", "other"], 1.0)
+        with own.using({}), pytest.raises(UnknownScorerError):
+            own.load("other")
+        assert "other" in own.names()
+    assert own.names() == ["string_match", "same"]
     size = own.code_hash(["same"])
     made.size = 3  # type: ignore[attr-defined]
     assert own.code_hash(["same"]) != size

@@ -11,6 +11,7 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, UsageError
 from evalsuite.core.metric import Measure, MetricError, best, on_unit
 from evalsuite.core.runtime import without_collection
+from evalsuite.core.scores import reaches
 from evalsuite.core.types import Fault, Result, Suite
 
 RESULT = Result(
@@ -27,6 +28,15 @@ def test_exit_codes() -> None:
     """The numbers of docs/cli.md, which scripts ask for."""
     names = ("OK", "GATE", "USAGE", "INTERNAL", "UNSCORABLE", "NOTHING", "INTERRUPTED")
     assert [getattr(errors, f"EXIT_{name}") for name in names] == [0, 1, 2, 3, 4, 5, 130]
+
+
+@pytest.mark.parametrize(
+    ("score", "gate", "is_met"),
+    [(0.8, 0.8, True), (0.81, 0.8, True), (0.79, 0.8, False), (sum([0.6, 0.7, 0.8]) / 3, 0.7, True), (0, 0, True), (1 - 1e-9, 1, False)],
+)
+def test_a_gate(score: float, gate: float, is_met: bool) -> None:
+    """It is met by an equal score, also one that only the rounding of a mean makes less; not by one that is 1e-9 less."""
+    assert reaches(score, gate) is is_met
 
 
 def test_what_each_status_is_worth() -> None:

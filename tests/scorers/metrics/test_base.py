@@ -194,6 +194,7 @@ def test_a_metric_that_waits_measures_pairs_at_once() -> None:
         Bare().score("x", None)
     assert lacks.value.fault.code == "NEEDS_EXTRA"
     assert (Waiting().asks, Waiting().bind_judge(None)) == (False, Waiting())  # type: ignore[arg-type]
+    assert (Waiting().description, Stated().description) == ("stated", "A metric on [0, 10] with a stated value.")
 
 
 @pytest.mark.parametrize(
