@@ -389,8 +389,9 @@ class Session:
                 # The quickest, and two that reach the most.
                 known = [name for at, name in enumerate(names.get(number, [])) if at < 300 or name in widest]
                 code = _in_fork(lambda known=known, number=number: _run([items[name] for name in known], number), Path("log.txt"), wall)
-            if code == 0 and not again and number in on_import:
-                # A test that imports the file again, in itself or in a process, need not be one that looks at what was made then.
+            if code == 0 and not again:
+                # Of what a cache keeps only the first test that asks is noted; and a test that imports the file again, in itself or in a
+                # process, need not be one that looks at what was made then.
                 known = _within(nearest, seconds)
                 code = _in_fork(lambda known=known, number=number: _imported_again(known, number), Path("log.txt"), wall)
             if not again and code == 1 and (failed := Path("failed.txt").read_text()) in starting:

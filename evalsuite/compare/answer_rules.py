@@ -60,11 +60,11 @@ from evalsuite.compare.numbers import (
     FEWEST_DECIMALS,
     Number,
     Tolerance,
+    are_far_apart,
     as_margin,
     decimals_of,
     equal_but_for_noise,
     exact_of,
-    float_of,
     is_whole,
     is_within,
     negated,
@@ -678,9 +678,8 @@ class _Closeness:
 
 
 def _is_near(gold: int | Number, predicted: int | Number, *, rounding: bool) -> bool:
-    a, b = float_of(gold), float_of(predicted)
-    if a is not None and b is not None and abs(a - b) > 1 + 1e-8 * abs(a):
-        return False  # no noise and no rounding comes so far, and dumps of numbers are long
+    if are_far_apart(gold, predicted, 0.5):
+        return False  # dumps of numbers are long
     return equal_but_for_noise(gold, predicted) or (rounding and _is_rounding(gold, predicted))
 
 

@@ -201,14 +201,14 @@ def _day(text: str, locale: str) -> Day | None:
     words = [word.rstrip(".") for word in re.split(r"[ ]+|(?<=[a-z])-(?=\d)|(?<=\d)-(?=[a-z])|(?<=\d)\.(?=[a-z])", text)]
     months = [MONTHS[word] for word in words if word in MONTHS]
     digits = [word.lstrip("'") for word in words if word not in MONTHS]
-    if len(months) == 1 and all(word.isdigit() for word in digits) and len(digits) <= 2:
+    if len(months) == 1 and all(word.isdigit() for word in digits):
         return _named_day(months[0], digits, is_day_first=words[0] not in MONTHS)
     match = _NUMERIC.fullmatch(text)
     return None if match is None else _numeric_day(match, locale)
 
 
 def _named_day(month: int, digits: list[str], *, is_day_first: bool) -> Day | None:
-    """Return the date of a month's name and at most two numbers, None where both are years or days, or one is neither."""
+    """Return the date of a month's name and numbers, None where several are years or days, or one is neither."""
     years = [int(word) for word in digits if len(word) == 4]
     days = [int(word) for word in digits if len(word) <= 2]
     if len(days) == 2 and is_day_first:  # "5 May 24"

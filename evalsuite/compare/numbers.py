@@ -104,7 +104,7 @@ def numbers_equal(gold: int | Number, predicted: int | Number, tolerance: Tolera
         return is_within(distance, g, tolerance) or (g == 0 and distance <= _decimal(ZERO_TOL))
     if isinstance(gold, int) and isinstance(predicted, int):
         return gold == predicted
-    if _are_far_apart(gold, predicted):
+    if are_far_apart(gold, predicted, NOISE_FLOOR):
         return False
     return equal_but_for_noise(gold, predicted) or (isinstance(gold, Number) and is_rounding(gold, predicted))
 
@@ -191,10 +191,10 @@ def reach(predicted: int | Number, tolerance: Tolerance, coarsest: int | None) -
     return max(min(NOISE_REL * size, max(NOISE_FLOOR, NOISE_BEYOND * size)), rounded, ZERO_TOL) * SLACK + FLOAT_ERROR * size
 
 
-def _are_far_apart(gold: int | Number, predicted: int | Number) -> bool:
-    """Whether the numbers as floats are farther from each other than any noise or rounding."""
+def are_far_apart(gold: int | Number, predicted: int | Number, rounded: float) -> bool:
+    """Whether the numbers as floats are farther from each other than any noise, and than a rounding of at most so much."""
     a, b = float_of(gold), float_of(predicted)
-    return a is not None and b is not None and abs(a - b) > 2 * NOISE_FLOOR + 2 * NOISE_BEYOND * abs(a)
+    return a is not None and b is not None and abs(a - b) > 2 * (rounded + NOISE_BEYOND * abs(a))
 
 
 @cache

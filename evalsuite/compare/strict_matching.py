@@ -279,24 +279,23 @@ class Unmatched:
 
 
 def unmatched_in_order(gold: StrictColumn, predicted: StrictColumn, evidence: TableDiff) -> Unmatched:
-    """The rows whose cells differ, up to a limit."""
+    """The rows whose cells differ, up to a limit, of columns that are not equal."""
     parts, rows = unequal_rows(gold, predicted, evidence), list[int]()
     for part in parts:
         rows += map(int, part)
         if len(rows) > MOST_COUNTED:
             break
     is_more = len(rows) > MOST_COUNTED and any(map(len, parts))
-    first = [column.cell(rows[0]) for column in (gold, predicted) if rows]
     return Unmatched(
         rows=rows[:MOST_COUNTED] if is_more else rows,
-        first=first[0] if rows else None,
-        partners=first[1:] or [None],
+        first=gold.cell(rows[0]),
+        partners=[predicted.cell(rows[0])],
         bound="more than " if is_more else "",
     )
 
 
 def unmatched_in_bags(gold: StrictColumn, predicted: StrictColumn, evidence: TableDiff) -> Unmatched:
-    """`unmatched_in_any_order` for big tables. Only loose groups, the first unmatched cell and some partners are read."""
+    """`unmatched_in_any_order` of big unequal columns. Only loose groups, the first unmatched cell and some partners are read."""
     coded, near, bound = CodedColumns([gold], [predicted], evidence), list[Cell](), "at most "
     try:
         codes = coded.codes(0, 0)
@@ -314,8 +313,6 @@ def unmatched_in_bags(gold: StrictColumn, predicted: StrictColumn, evidence: Tab
         others = np.sort(np.concatenate([last_rows(codes.predicted, -surplus), loose[1]]))
     except CapReachedError:
         rows, others = evidence.spare([gold.position], [predicted.position])
-    if not len(rows):
-        return Unmatched(rows=[], first=None, partners=[])
     expected = gold.cell(rows[0])
     if len(others) > MOST_PARTNERS:
         others = coded.nearest(expected, others)
@@ -484,9 +481,6 @@ def _no_column(
         "predicted_column": nearest.position + 1,
         "n_differ": len(unmatched.rows),
     }
-    if not len(unmatched.rows):
-        because = closest(header, nearest.position, "no order of its cells matches", why=why)
-        return Strict(value=0.0, reason=no_match(column.position, column.name, because), kind="tolerance by size", details=details)
     row, expected = int(unmatched.rows[0]), unmatched.first
     predicted_cell = unmatched.partners[0] if ordered else most_similar(expected, unmatched.partners)
     by_key = None if ordered else _cell_by_key(matching, gold, predicted, (column, nearest), unmatched, evidence)

@@ -255,8 +255,6 @@ def _with_accepted_column(
     evidence = (comparisons or Comparisons()).compare(gold, prediction)
     (column,), (other,) = read_columns(evidence.gold, [at - 1], terms), read_columns(evidence.predicted, [k - 1], terms)
     unmatched = (unmatched_in_order if ordered else unmatched_in_bags)(column, other, evidence)
-    if not len(unmatched.rows):
-        return verdict
     return replace(verdict, kind=cause_of_refusal(unmatched.first, most_similar(unmatched.first, unmatched.partners)))
 
 

@@ -108,7 +108,7 @@ WORK: dict[str, tuple[int, int]] = {
     "number_columns._parse": (660, 326), "number_columns.differ_officially": (143, 0), "number_columns.in_order": (1155, 1047),
     "number_columns.join_blocks": (730, 406), "number_columns.number_groups": (362, 358), "number_columns.numbers_of": (796, 471),
     "number_columns.officially_equal": (158, 0), "number_columns.surely_strictly_equal": (279, 278),
-    "number_columns.surely_unequal": (427, 0), "number_columns.widest": (1116, 1101), "numbers._are_far_apart": (373, 373),
+    "number_columns.surely_unequal": (427, 0), "number_columns.widest": (1116, 1101), "numbers.are_far_apart": (373, 373),
     "numbers.equal_but_for_noise": (210, 210), "numbers.is_rounding": (57, 57), "numbers.numbers_equal": (3052, 3048),
     "numbers.reach": (177, 177), "official_cells._typed_numbers": (647, 1343), "official_cells.cells_equal": (434, 672),
     "official_cells.columns_equal": (99, 527), "official_cells.differing_rows": (243, 326), "official_cells.official_frame": (184, 280),

@@ -43,6 +43,8 @@ CASES = [
     (["-9223372036854775808"], "int", [-(2**63)], "the smallest of 64 bits"),
     (["9223372036854775808"], "uint", [2**63], "the first beyond them, of 19 characters"),
     (["-9223372036854775809"], "object", [-(2**63) - 1], "the first below them"),
+    (["9223372036854775808", "0"], "uint", [2**63, 0], "zero among unsigned ones"),
+    (["-9223372036854775809", "0"], "object", [-(2**63) - 1, 0], "zero among negative ones beyond 64 bits"),
     (["-1", "9223372036854775808"], "raw", ["-1", "9223372036854775808"], "an unsigned one among negative ones"),
     (["-1", "18446744073709551616"], "object", [-1, 2**64], "beyond all of 64 bits Python integers"),
     (["falsey"], "text", ["falsey"], "longer than a boolean"),
