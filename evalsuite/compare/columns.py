@@ -145,10 +145,6 @@ class Column(Sequence[Any]):
         """A text of the cells in all rows, or in some (ascending, from 0), that is equal for cells that are written alike."""
         raise NotImplementedError
 
-    def first_cell(self, rows: Any) -> Any:
-        """The first cell in some rows in the order of texts."""
-        return min(self.cells(rows), key=str)
-
     def rows_of(self, cell: Any) -> list[int]:
         """The rows whose cells equal this one."""
         return [row for row, value in enumerate(self) if value == cell]
@@ -318,14 +314,6 @@ class PackedColumn(Column):
         except (ValueError, ArithmeticError):
             # Only a process that was taken over sends such cells; as texts they equal no value.
             return list(texts)
-
-    def first_cell(self, rows: Any) -> Any:
-        """As in `Column`. The bytes of a word compare like text if the first is the highest."""
-        if not self.kind:
-            words = [block.words(block.starts[part, self.place], block.lengths[part, self.place]) for block, part in self.packed.rows(rows)]
-            begins = np.concatenate(words).byteswap()
-            rows = np.asarray(rows)[begins == begins.min()]
-        return super().first_cell(rows)
 
     def rows_of(self, cell: Any) -> list[int]:
         """As in `Column`."""

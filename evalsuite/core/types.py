@@ -6,7 +6,7 @@ because gold, answers and results of 100,000 instances are in memory at once.
 
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -259,6 +259,16 @@ class Submission:
     metadata: str = METADATA
     n_unknown: int = 0
     unknown: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of_answers(
+        cls, folder: Path, answers: Mapping[str, Answer], ids: Collection[str] | None, limits: Mapping[str, int | float], **more: Any
+    ) -> "Submission":
+        """Return the submission of these answers; those to other `ids` are counted, and some of them named."""
+        known = {name: answer for name, answer in answers.items() if ids is None or name in ids}
+        unknown = [(answer.where, name) for name, answer in answers.items() if name not in known]
+        more |= {"n_unknown": len(unknown), "unknown": tuple(unknown[: int(limits["notes"])])}
+        return cls(folder=folder, answers=known, n_objects=len(answers), limit_bytes=limits["file_bytes"], **more)
 
 
 class Task(Message, frozen=True, kw_only=True):

@@ -23,12 +23,12 @@ from typing import Any, Final, Literal
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.disk_cache import append_whole
-from evalsuite.core.errors import FaultError, GoldError, did_you_mean, write_error
-from evalsuite.core.types import Check, Gold, GoldInstance
-from evalsuite.gold.spec import MOST_COMPARED, check_of, with_further_scorers
+from evalsuite.core.errors import GoldError, did_you_mean, write_error
+from evalsuite.core.types import Gold, GoldInstance
+from evalsuite.gold.spec import MOST_COMPARED, check_of, with_further_scorers, with_own_files
 from evalsuite.gold.suite_yaml import yaml_nodes
 from evalsuite.readers.gold_files import is_bytecode
-from evalsuite.readers.paths import FromRoot, Inode, resolve_in_side
+from evalsuite.readers.paths import FromRoot, Inode
 
 ERRATA_FILE: Final = "gold.errata.yaml"
 ERRATA_FOLDER: Final = ".errata"
@@ -268,27 +268,9 @@ def _patch_instance(value: Any, where: str, gold: Gold, instance: GoldInstance, 
         evaluations = value if isinstance(value, list) else [value]
         if not evaluations:
             raise GoldError(f"{where}: evaluation is empty", hint="give one {func, parameters} or a list of them")
-    checks = tuple(
-        _move_file_names(check_of(evaluation, instance.instance_id, where, gold.suite), gold, instance.instance_id)
-        for evaluation in evaluations
-    )
+    id_ = instance.instance_id
+    checks = [check_of(evaluation, id_, where, gold.suite) for evaluation in evaluations]
+    checks = [with_own_files(check, id_, gold.folder, inside=f"{ERRATA_FOLDER}/") for check in checks]
     for problem in (problem for check in checks for problem in check.problems if problem.blocks):
         raise GoldError(f"{where}: {problem.message}", hint=problem.hint)
-    return replace(instance, checks=with_further_scorers(checks, instance.instance_id, where, gold.suite), where=where)
-
-
-def _move_file_names(check: Check, gold: Gold, instance_id: str) -> Check:
-    """Return the check with the names of files in `.errata/<id>/` changed to paths there."""
-
-    def moved(value: Any) -> Any:
-        if isinstance(value, list):
-            return [moved(item) for item in value]
-        if not isinstance(value, str) or isinstance(value, FromRoot):
-            return value
-        try:
-            place = f"{ERRATA_FOLDER}/{resolve_in_side(instance_id, value)}"
-        except FaultError:
-            return value
-        return FromRoot(place) if (gold.folder / place).is_file() else value
-
-    return replace(check, parameters={key: moved(value) for key, value in check.parameters.items()})
+    return replace(instance, checks=with_further_scorers(tuple(checks), id_, where, gold.suite), where=where)

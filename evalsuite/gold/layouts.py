@@ -86,18 +86,7 @@ class ResultsLayout:
             for name in names
             if _is_answer(name, ending) and (id_ := name.removesuffix(ending))
         }
-        unknown = [(answer.where, name) for name, answer in answers.items() if ids is not None and name not in ids]
-        for _, name in unknown:
-            del answers[name]
-        return Submission(
-            folder=folder,
-            answers=answers,
-            n_unknown=len(unknown),
-            unknown=tuple(unknown[: int(limits["notes"])]),
-            notes=tuple(_notes_on_strays(names, ending, int(limits["notes"]))),
-            n_objects=len(answers) + len(unknown),
-            limit_bytes=limits["file_bytes"],
-        )
+        return Submission.of_answers(folder, answers, ids, limits, notes=tuple(_notes_on_strays(names, ending, int(limits["notes"]))))
 
 
 def _chosen_kind(folder: Path, kinds: list[str], mode: str | None) -> str:

@@ -5,7 +5,7 @@ A spec that cannot be read as a whole is a GoldError with file and line. Bad par
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
@@ -21,7 +21,7 @@ from evalsuite.core.types import Check, Gold, GoldInstance, Problem, Submission,
 from evalsuite.gold.suite_yaml import class_schema, names_class, read_suite
 from evalsuite.readers.json_text import Entry, Layout, Obj
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import SPEC_PATTERN, open_trusted
+from evalsuite.readers.paths import SPEC_PATTERN, FromRoot, open_trusted, resolve_in_side
 from evalsuite.scorers import SCORERS
 
 # Gold keys that may contain the question, the likeliest first.
@@ -208,6 +208,27 @@ def _check_clusters(suite: Suite, instances: Mapping[str, GoldInstance]) -> Iter
             yield f"{place}: the cluster {tag!r} names {', '.join(map(repr, unknown[:5]))}, which gold does not have"
     if len({tag for instance in instances.values() for tag in instance.groups if tag in tags}) == 1:
         yield f"{place}: one cluster alone does not show the spread between clusters"
+
+
+def with_own_files(check: Check, id_: str, folder: Path, *, inside: str = "", keys: Container[str] | None = None) -> Check:
+    """Return the check with each file of its instance that its parameters (those of `keys`) name as a path from gold's `folder`.
+
+    Only names of files that are there, or in the folder `inside` of it, are changed.
+    """
+
+    def from_root(value: Any) -> Any:
+        if isinstance(value, list):
+            return [from_root(item) for item in value]
+        if not isinstance(value, str) or isinstance(value, FromRoot):
+            return value
+        try:
+            place = f"{inside}{resolve_in_side(id_, value)}"
+        except FaultError:
+            return value
+        return FromRoot(place) if (folder / place).is_file() else value
+
+    parameters = {key: from_root(value) if keys is None or key in keys else value for key, value in check.parameters.items()}
+    return replace(check, parameters=parameters)
 
 
 def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:

@@ -299,19 +299,7 @@ def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) ->
         hint = FAULTS[error.fault.code].hint
         raise SubmissionError(f"{path.name}: {describe(error.fault)}", hint=hint) from None
     answers = {name: _answer(name, query, limits) for name, query in predictions if query is not None}
-    unknown = [(answers[name].where, name) for name in answers if ids is not None and name not in ids]
-    for _, name in unknown:
-        del answers[name]
-    return Submission(
-        folder=path,
-        answers=answers,
-        notes=tuple(notes),
-        n_objects=len(answers) + len(unknown),
-        limit_bytes=limits["file_bytes"],
-        digest=seen.digest,
-        n_unknown=len(unknown),
-        unknown=tuple(unknown[: int(limits["notes"])]),
-    )
+    return Submission.of_answers(path, answers, ids, limits, notes=tuple(notes), digest=seen.digest)
 
 
 def _of_json(text: str, limits: Limits, ids: Collection[str] | None) -> tuple[list[tuple[str, str | None]], list[str]]:

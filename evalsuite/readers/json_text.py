@@ -55,7 +55,8 @@ class JsonError(ValueError):
         self.code, self.detail, self.hint, self.line = code, detail, hint, line
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> Obj:
+def with_distinct_keys(pairs: list[tuple[str, Any]]) -> Obj:
+    """The object of these pairs, for a JSON decoder; raises JsonError for a repeated key, of which readers take different values."""
     mapping = dict(pairs)
     if len(mapping) != len(pairs):
         seen: set[str] = set()
@@ -88,7 +89,7 @@ def _short(text: str) -> str:
 
 
 def _decoder(integer: Callable[[str], Any], decimal: Callable[[str], Any]) -> json.JSONDecoder:
-    return json.JSONDecoder(object_pairs_hook=_pairs, parse_int=integer, parse_float=decimal, parse_constant=_constant)
+    return json.JSONDecoder(object_pairs_hook=with_distinct_keys, parse_int=integer, parse_float=decimal, parse_constant=_constant)
 
 
 _DECODERS = {"value": _decoder(lambda text: int(_short(text)), _float), "text": _decoder(_number, _number)}

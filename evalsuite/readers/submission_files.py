@@ -47,21 +47,9 @@ def read_projects(folder: Path, limits: Limits, ids: Collection[str] | None) -> 
     for place in places:
         if names := [name for name in _names_in(folder / place) if name.endswith(_ENDING)]:
             answers[place] = _answer(place, names)
-    unknown = [(answer.where, name) for name, answer in answers.items() if ids is not None and name not in ids]
-    for _, name in unknown:
-        del answers[name]
-    if not answers:
-        return None
-    return Submission(
-        folder=folder,
-        answers=answers,
-        n_unknown=len(unknown),
-        unknown=tuple(unknown[: int(limits["notes"])]),
-        notes=(f"no {METADATA}: the database in an instance's folder is used as its answer",),
-        n_objects=len(answers) + len(unknown),
-        limit_bytes=limits["file_bytes"],
-        metadata="",
-    )
+    notes = (f"no {METADATA}: the database in an instance's folder is used as its answer",)
+    submission = Submission.of_answers(folder, answers, ids, limits, notes=notes, metadata="")
+    return submission if submission.answers else None
 
 
 def _names_in(folder: Path) -> list[str]:

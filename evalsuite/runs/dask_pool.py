@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import dataclass
+from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import EvalsuiteError, GoldError, SubmissionError
 from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import Fault, Result, Task
@@ -99,7 +100,7 @@ def _prepare_worker(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
     if shared.versions != (worker_versions := _versions()):
         raise EvalsuiteError(f"a dask worker has other packages installed: {worker_versions}", hint=f"the run has {shared.versions}")
     for (name, file, attribute), digest in zip(shared.plugins, shared.digests, strict=True):
-        if not file.is_file() or digest_of(file) != digest or _DIGESTS.setdefault(file, digest) != digest:
+        if not file.is_file() or file_digest(file) != digest or _DIGESTS.setdefault(file, digest) != digest:
             raise EvalsuiteError(f"a dask worker has another {file}", hint="share its folder, and restart the workers after a change")
         SCORERS.register(name, file, attribute)
     for name, spec in shared.metrics:
@@ -123,11 +124,6 @@ def _prepare_worker(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
 def _versions() -> str:
     """Return the versions that a verdict can depend on; Python's has the tables of Unicode."""
     return f"python:{sys.version_info.major}.{sys.version_info.minor}|{signature(rules='official', gold_hash='', limits={})}"
-
-
-def digest_of(file: Path) -> str:
-    """Return the SHA-256 of a plugin's file."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 _CONNECT_SECONDS = 20

@@ -12,14 +12,14 @@ from typing import Any, Literal
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import GoldError, UsageError, did_you_mean, join_names, unicode_form_hint
 from evalsuite.core.status import UNJUDGED, further_results
-from evalsuite.core.types import Gold, GoldInstance, Result, Rule, Submission, Task
+from evalsuite.core.types import Check, Gold, GoldInstance, Result, Rule, Submission, Task
 from evalsuite.gold.errata import Errata, read_errata
 from evalsuite.gold.layouts import read_gold
-from evalsuite.gold.spec import check_ids
+from evalsuite.gold.spec import check_ids, with_own_files
 from evalsuite.gold.suite_yaml import judge_line, with_judge
 from evalsuite.readers.gold_files import GoldFiles, gold_links, read_gold_files
 from evalsuite.readers.limits import Limits, moved_limits, resolve_limits
-from evalsuite.readers.paths import UNREADABLE, Inode, similar_folders
+from evalsuite.readers.paths import UNREADABLE, FromRoot, Inode, similar_folders
 from evalsuite.runs.databases import Databases
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import ComputedGold, drifts
@@ -131,6 +131,20 @@ def warn_of_changes(changed: Sequence[str]) -> Iterator[str]:
     """Yield a warning if files of gold have changed since the run began; `changed` are their names."""
     if changed:
         yield f"gold changed while it was scored: {join_names(changed)}; verdicts may be of the new files, so score again"
+
+
+def renamed(task: Task, name: str, check: Check) -> Task:
+    """Return the task of an instance under another name, with one check; the files that it reads stay the same."""
+    assert task.answer is not None
+    id_, value = task.instance.instance_id, task.answer.value
+    if task.answer.answer_type in ("file", "files"):
+        named = value if isinstance(value, tuple) else (value,)
+        files = tuple(file if isinstance(file, FromRoot) else FromRoot(f"{id_}/{file}") for file in named)
+        value = files if isinstance(value, tuple) else files[0]
+    if SCORERS.load(check.scorer).marker.gold_files is not None:
+        check = with_own_files(check, id_, task.gold_folder, keys=("gold", "schema"))
+    instance = replace(task.instance, instance_id=name, checks=(check,))
+    return replace(task, instance=instance, answer=replace(task.answer, instance_id=name, value=value))
 
 
 def refuse_changes(changed: Sequence[str]) -> None:

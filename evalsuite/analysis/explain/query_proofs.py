@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from evalsuite.analysis.causes import general_sentence
 from evalsuite.analysis.causes.values import read_gold_number
@@ -22,6 +22,7 @@ from evalsuite.readers.load_answer import read_gold_query
 from evalsuite.readers.paths import FromRoot
 from evalsuite.runs.gold_queries import check_as_of, find_queries, with_as_of
 from evalsuite.runs.instance_checks import applicable_checks, is_pair
+from evalsuite.runs.plan import renamed
 from evalsuite.runs.task_execution import Prediction, gold_tables, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.rpc_client import RpcClient
@@ -252,7 +253,7 @@ class _Pair:
         for name, edit in edits.items():
             check = replace(self._check, parameters={**self._check.parameters, "gold": edit.sql}) if of_gold else self._check
             answer = self.task.answer if of_gold else replace(self.task.answer, value=edit.sql)
-            yield _rename_task(replace(self.task, answer=answer), name, check)
+            yield _strictly(replace(self.task, answer=answer), name, check)
 
 
 @dataclass(slots=True)
@@ -303,39 +304,16 @@ class _QueriedTable:
             place = outcome.place
             if not of_gold or as_answer:
                 answer = replace(self.task.answer, answer_type="sql", value="edited.sql")
-                yield _rename_task(replace(self.task, answer=answer, executed=place), name, self.check)
+                yield _strictly(replace(self.task, answer=answer, executed=place), name, self.check)
             else:
                 ordered = edits[name].kind == "order"
                 exact = {"gold": FromRoot(place.name), "ignore_order": not ordered, "rel_tol": _NOISE, "abs_tol": 0.0}
                 check = replace(self.check, scorer="table_match", parameters=exact, computed=folder)
-                yield _rename_task(self.base(), name, check)
+                yield _strictly(self.base(), name, check)
 
 
-def _rename_task(task: Task, name: str, check: Check) -> Task:
-    """Return the task with one check and another name; the files that it reads stay the same."""
-    assert task.answer is not None
-    id_, value = task.instance.instance_id, task.answer.value
-    if task.answer.answer_type == "file" and isinstance(value, str):
-        value = FromRoot(f"{id_}/{value}")
-    extra = {
-        key: [_resolve_gold_names(name_of_gold, id_, check) for name_of_gold in value_of_key]
-        if isinstance(value_of_key, list)
-        else _resolve_gold_names(value_of_key, id_, check)
-        if key == "gold"
-        else value_of_key
-        for key, value_of_key in check.parameters.items()
-    }
-    return replace(
-        task,
-        instance=replace(task.instance, instance_id=name, checks=(replace(check, parameters=extra),)),
-        answer=replace(task.answer, instance_id=name, value=value),
-        rules="strict",
-    )
-
-
-def _resolve_gold_names(value: Any, id_: str, check: Check) -> Any:
-    reads = SCORERS.load(check.scorer).marker.reads
-    return FromRoot(f"{id_}/{value}") if isinstance(value, str) and not isinstance(value, FromRoot) and reads == "table" else value
+def _strictly(task: Task, name: str, check: Check) -> Task:
+    return replace(renamed(task, name, check), rules="strict")
 
 
 def _search(proofs: QueryProofs, sides: "_Pair | _QueriedTable", rules: Rule) -> Proof:

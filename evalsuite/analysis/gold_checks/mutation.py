@@ -28,7 +28,7 @@ from evalsuite.analysis.gold_checks.generated_answers import OWN, NoOwnAnswerErr
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.status import refuse_small_machine
-from evalsuite.core.types import RULES, Answer, Check, Gold, GoldInstance, Result, Rule, Score, Task
+from evalsuite.core.types import RULES, Check, Gold, GoldInstance, Result, Rule, Score, Task
 from evalsuite.gold.connection_files import databases_folder
 from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold, refuse_empty
@@ -37,9 +37,8 @@ from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.readers.gold_files import read_gold_files
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_pair
-from evalsuite.readers.paths import FromRoot, resolve_in_side
 from evalsuite.runs.executors import default_jobs
-from evalsuite.runs.plan import refuse_changes, rules_of
+from evalsuite.runs.plan import refuse_changes, renamed, rules_of
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.limits import check_limits
 from evalsuite.sandbox.temp_dirs import TempDir
@@ -396,46 +395,19 @@ def _audit_task(
         raise NotAuditedError(str(why) or "has no gold") from None
     # The name seeds the generated answers, so that an instance gets the same ones alone as among all.
     name = f"{instance.instance_id}.{check.scorer}.{_place(instance, check)}"
-    rooted = replace(check, parameters=_resolve_gold_names(check.parameters, gold.folder, instance.instance_id))
-    return Task(
-        instance=replace(instance, instance_id=name, checks=(rooted,), extra={KEY: options}),
-        answer=_answer_from_root(answer, instance.instance_id, name),
+    task = Task(
+        instance=replace(instance, extra={KEY: options}),
+        answer=answer,
         gold_folder=gold.folder.absolute(),
         submission_folder=scratch,
         rules="official",
         limits={**limits, "seconds": ROOM * limits["seconds"]},
     )
+    return renamed(task, name, check)
 
 
 def _place(instance: GoldInstance, check: Check) -> int:
     return next(at for at, other in enumerate(instance.checks) if other is check)
-
-
-def _answer_from_root(answer: Answer, instance_id: str, name: str) -> Answer:
-    """Return the answer under another name, its files unchanged."""
-    value: Any = answer.value
-    if answer.answer_type == "file":
-        value = FromRoot(f"{instance_id}/{value}")
-    elif answer.answer_type == "files":
-        value = tuple(FromRoot(f"{instance_id}/{name_of_file}") for name_of_file in value)
-    return replace(answer, instance_id=name, value=value)
-
-
-def _resolve_gold_names(parameters: Mapping[str, Any], folder: Path, instance_id: str) -> dict[str, Any]:
-    """Return the parameters with the names of gold files relative to gold's own folder."""
-
-    def from_root(value: Any) -> Any:
-        if isinstance(value, list):
-            return [from_root(item) for item in value]
-        if not isinstance(value, str) or isinstance(value, FromRoot):
-            return value
-        try:
-            place = resolve_in_side(instance_id, value)
-        except FaultError:
-            return value
-        return FromRoot(place) if (folder / place).is_file() else value
-
-    return {key: from_root(value) if key in ("gold", "schema") else value for key, value in parameters.items()}
 
 
 # A number column that good answers change by more than this share of its range was not rounded: it does not count.

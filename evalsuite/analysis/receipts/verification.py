@@ -35,7 +35,7 @@ from evalsuite.gold.connection_files import Connections, databases_folder
 from evalsuite.gold.errata import ERRATA_FILE, Errata, read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, read_gold_files
-from evalsuite.readers.json_text import check_depth
+from evalsuite.readers.json_text import check_depth, with_distinct_keys
 from evalsuite.readers.limits import CLOCK, Limits, clock_of, resolve_limits
 from evalsuite.readers.paths import SPEC_PATTERN, refuse_endless
 from evalsuite.readers.submission_files import file_contents, hash_of, submission_hash, uncertain_instances
@@ -224,14 +224,8 @@ def are_numbers(recorded: Mapping[str, Any]) -> bool:
 
 def _object(data: bytes) -> dict[str, Any] | None:
     """Return the JSON object in some bytes, None for anything else, or with a repeated key, which readers interpret differently."""
-
-    def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError("a key occurs twice")
-        return dict(pairs)
-
     try:
-        recorded = json.loads(data.decode("utf-8"), object_pairs_hook=refuse_repeated_keys)
+        recorded = json.loads(data.decode("utf-8"), object_pairs_hook=with_distinct_keys)
         # Deeper than any answer is read, and so deeper than anything that a run records of one.
         check_depth(recorded, 200)
     except (ValueError, RecursionError):

@@ -57,6 +57,23 @@ def test_some_mistakes_are_proved_by_running(tmp_path: Path, monkeypatch: pytest
     assert all(0 < one["n_executions"] <= 160 for one in found.values())
 
 
+def test_a_result_file_of_the_lite_layout_is_what_an_edit_of_golds_query_gives(tmp_path: Path) -> None:
+    """The files of that layout are in no folder of an instance."""
+    case = next(case for case in planted() if case.wrong.endswith("FROM orders"))
+    write_folders(tmp_path, [case])
+    gold, sub = tmp_path / "gold", tmp_path / "sub"
+    for old, new in (("q000/g.csv", "exec_result/q000.csv"), ("q000/gold.sql", "sql/q000.sql")):
+        (gold / new).parent.mkdir()
+        (gold / old).rename(gold / new)
+    (sub / "q000/a.csv").rename(sub / "q000.csv")
+    (sub / "results_metadata.jsonl").unlink()
+    (gold / "s_eval.jsonl").write_text('{"instance_id": "q000", "condition_cols": [], "ignore_order": true, "connection": "shop"}\n')
+    ((_, found),) = explain_results(
+        gold, sub, ["q000"], what=("explain",), rules="strict", databases=tmp_path / "dbs", edits=True, isolation="none"
+    )
+    assert [cause["name"] for cause in found["explanation"]["causes"]] == ["missing filter"], (case, found)
+
+
 @pytest.mark.slow
 def test_mistakes_are_proved_by_running(tmp_path: Path) -> None:
     """Of 70 wrong queries at least 9 of 10 are named, and no other cause is proved."""
