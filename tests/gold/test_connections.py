@@ -73,6 +73,10 @@ def test_databases_folder(gold: Path, working: Path, tmp_path: Path) -> None:
     found = known.of_instance(instance, {"engine": "sqlite", "database": "hr.sqlite"})
     assert found is not None
     assert found.database == str(databases / "hr.sqlite")
+    # That of a server is no file.
+    (working / "connections.yaml").write_text("shop: {engine: postgres, database: shop}\nmemory: {engine: duckdb}\n")
+    known = read_connections(gold, working=working, databases=databases, environment={})
+    assert [known.get(name).database for name in ("shop", "memory")] == ["shop", ""]
     with pytest.raises(UsageError, match="not a folder") as told:
         read_connections(gold, working=working, databases=databases / "hr.sqlite", environment={})
     assert told.value.hint == f"name its folder: {databases}"

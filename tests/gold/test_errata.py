@@ -9,7 +9,7 @@ import pytest
 from evalsuite.analysis.gold_checks.mutation import audit_gold
 from evalsuite.cli import main
 from evalsuite.core.errors import GoldError
-from evalsuite.gold.errata import ERRATA_FILE, instance_hash, read_errata
+from evalsuite.gold.errata import ERRATA_FILE, instance_hash, keep_right, read_errata, reviewed_right
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_hash
 from evalsuite.reports.record import record_of_run, redact_record
@@ -113,6 +113,26 @@ def test_the_hash_of_an_entry_stays_from_version_to_version(gold: Path) -> None:
     read = read_gold(gold)
     hashes = {instance.instance_id: instance_hash(read, instance) for instance in read.instances}
     assert hashes == {"capital": "74b955aa18e0", "total": "56d60b7640bd", "share": "bf4c9202de4c", "table": "fd76bbb141ea"}
+
+
+def test_what_a_review_found_right(gold: Path) -> None:
+    """It counts for the gold that the review saw and is no part of the errata; a damaged line is named."""
+    write(gold, entry(gold, "table"))
+    before = read_errata(read_gold(gold))
+    assert reviewed_right(read_gold(gold)) == set()
+    for name in ("capital", "total"):
+        keep_right(read_gold(gold), name, "N")
+    after = read_errata(read_gold(gold))
+    assert (before and before.hash, reviewed_right(read_gold(gold))) == (after and after.hash, {"capital", "total"})
+    spec = gold / "small_eval.jsonl"
+    spec.write_text(spec.read_text().replace('"gold": 48', '"gold": 49'))
+    assert reviewed_right(read_gold(gold)) == {"capital"}
+    keep_right(read_gold(gold), "total", "N")
+    assert reviewed_right(read_gold(gold)) == {"capital", "total"}
+    with (gold / ".errata" / "reviewed.jsonl").open("a") as file:
+        file.write("half a li")
+    with pytest.raises(GoldError, match=r"reviewed\.jsonl:4: not an entry"):
+        reviewed_right(read_gold(gold))
 
 
 def test_an_entry_expires_after_its_day(gold: Path, tmp_path: Path) -> None:

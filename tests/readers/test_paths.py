@@ -207,6 +207,10 @@ def test_a_trusted_file_may_be_a_link_but_not_a_folder(tmp_path: Path) -> None:
         with pytest.raises(FaultError) as caught:
             open_trusted(place, limit_bytes=10)
         assert (caught.value.fault.code, caught.value.fault.detail) == ("NOT_REGULAR_FILE", f"{kind} is where a file is needed")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(FaultError, match="the link leads to itself") as caught:
+        open_trusted(tmp_path / "loop", limit_bytes=10)
+    assert caught.value.fault.code == "MISSING_FILE"
 
 
 @pytest.mark.parametrize(

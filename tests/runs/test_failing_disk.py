@@ -15,6 +15,7 @@ from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError, MachineError, machine_error
 from evalsuite.core.types import Answer, Check, GoldInstance, Submission, Task
 from evalsuite.readers.csv_dialect import Dialect
+from evalsuite.readers.gold_files import read_predictions
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_gold_files
 from evalsuite.readers.load_table import load_table
@@ -86,6 +87,8 @@ def test_no_command_takes_it_for_a_fault_of_the_submission(tmp_path: Path) -> No
     with pytest.raises(FaultError, match=SAID) as failed:
         load_table(MEMORY, LIMITS)
     assert failed.value.side == "setup"
+    with pytest.raises(MachineError, match=f"^mem: {SAID}"):
+        read_predictions(MEMORY, LIMITS, None)
     with pytest.raises(MachineError, match=f"{MEMORY}: {SAID}"):
         Unpacker(DiskCache(tmp_path), LIMITS, "none").folder_of(MEMORY)
     submission = Submission(folder=Path("/proc"), answers={ID: ANSWER})

@@ -60,6 +60,7 @@ def test_what_a_list_of_runs_says_of_the_judged_part() -> None:
         ([RIGHT, MISSING, UNJUDGED, unscored], "judged 2/4"),
         ([RIGHT, own, unscored], "judged 2/3"),
         ([own, result("h", 0.0, status="missing", scorer="own")], "judged 1/2"),
+        ([own], ""),
     ):
         assert judged_words(summarise(results, rules="official").to_json()) == words
     assert judged_words({}) == ""

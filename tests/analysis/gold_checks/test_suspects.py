@@ -10,8 +10,8 @@ import pytest
 from evalsuite.analysis.gold_checks.suspects import FEWEST_RUNS, GOLD, Suspects, fit, item_rest, outlook, suspects
 from evalsuite.cli import main
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import GoldError, UsageError
-from evalsuite.gold.errata import keep_right, read_errata, reviewed_right
+from evalsuite.core.errors import UsageError
+from evalsuite.gold.errata import reviewed_right
 from evalsuite.gold.layouts import read_gold
 from evalsuite.runs.history import one_run
 from tests.analysis.gold_checks.gold_worlds import World
@@ -216,24 +216,8 @@ def test_one_key_writes_the_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert main(words) == 0
     later = capsys.readouterr().out
     assert (f"  {entry['instance_id']}  " in later, f"  {right}  " in later, "of 1 instances" in later) == (False, False, True)
-    _asked_again_if_gold_changed(tmp_path / "gold", right)
     assert main([*words[:-3], "nowhere", "--isolation", "none"]) == 2
     _spoiled_neither_by_another_review_nor_by_a_list(tmp_path / "gold" / "gold.errata.yaml", words, monkeypatch, capsys)
-
-
-def _asked_again_if_gold_changed(gold: Path, right: str) -> None:
-    """What a review found right is no part of the errata, counts for the gold it saw, and a damaged line is named."""
-    reviewed = gold / ".errata" / "reviewed.jsonl"
-    kept, before = reviewed.read_text(), read_errata(read_gold(gold))
-    reviewed.write_text(kept.replace(json.loads(kept)["gold"], "0" * 12))
-    after = read_errata(read_gold(gold))
-    assert (before and before.hash, reviewed_right(read_gold(gold))) == (after and after.hash, set())
-    reviewed.write_text(kept + "half a li")
-    with pytest.raises(GoldError, match=r"reviewed\.jsonl:2: not an entry"):
-        reviewed_right(read_gold(gold))
-    reviewed.unlink()
-    keep_right(read_gold(gold), right, "N")
-    assert reviewed_right(read_gold(gold)) == {right}
 
 
 def _spoiled_neither_by_another_review_nor_by_a_list(

@@ -1,0 +1,122 @@
+"""What is planned: the selected instances, the rules of each, and the warnings that concern no single instance."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.core.errors import EvalsuiteError, GoldError
+from evalsuite.core.types import Answer, Check, Gold, GoldInstance, Result, Submission, Suite
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.runs.plan import by_tag, plan, refuse_changes, rules_of, signature_word, warn_of_changes, warnings_of
+
+IDS = {"sales_1": ("easy", "sales"), "sales_2": ("hard", "sales"), "caf\xe9": ("easy",)}
+
+
+def gold_of(*scorers: str) -> Gold:
+    """Gold with these ids and groups, each with the scorer of its place."""
+    checks = [Check(scorer=name, parameters={}, where="") for name in scorers or ["string_match"] * 3]
+    instances = [
+        GoldInstance(instance_id=name, checks=(check,), groups=groups) for (name, groups), check in zip(IDS.items(), checks, strict=False)
+    ]
+    return Gold(folder=Path("g"), spec_file=Path("g/x.jsonl"), instances=tuple(instances), suite=Suite(name="x"), notes=("gold's note",))
+
+
+def submission_of(folder: Path, **more: Any) -> Submission:
+    """A submission with one answer."""
+    return Submission(folder=folder, answers={"sales_1": Answer(instance_id="sales_1", answer_type="answer", value="x")}, **more)
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({}, ["sales_1", "sales_2", "caf\xe9"]),
+        ({"only": ["caf\xe9", "sales_1"]}, ["sales_1", "caf\xe9"]),
+        ({"group": "easy"}, ["sales_1", "caf\xe9"]),
+        ({"pattern": "sales_*"}, ["sales_1", "sales_2"]),
+        ({"pattern": "sales_*", "group": "easy"}, ["sales_1"]),
+        ({"only": ["sales_9"]}, "sales_9"),
+        ({"group": "eazy"}, "no group 'eazy' in this suite; did you mean 'easy'?"),
+        ({"only": ["caf\xe9"], "group": "hard"}, "none of the requested instances is in the group 'hard'"),
+        ({"pattern": "x*"}, "no instance in gold matches 'x*'; known: sales_1, sales_2, caf\xe9"),
+        ({"pattern": "x*", "group": "sales"}, "no instance of those named by --only or --group matches 'x*'; known: sales_1, sales_2"),
+    ],
+)
+def test_which_instances_are_planned(tmp_path: Path, filters: dict[str, Any], found: list[str] | str) -> None:
+    """Those that all filters let through, in gold order, with their answers; a filter that nothing fits is an error that says which."""
+    if isinstance(found, str):
+        with pytest.raises(EvalsuiteError) as told:
+            plan(gold_of(), submission_of(tmp_path), rules=None, limits=resolve_limits(), **filters)
+        assert found in f"{told.value.message}; {told.value.hint}"
+        return
+    tasks = plan(gold_of(), submission_of(tmp_path), rules=None, limits=resolve_limits(), **filters)
+    assert [task.instance.instance_id for task in tasks] == found
+    assert [task.instance.instance_id for task in tasks if task.answer is not None] == ["sales_1"] * ("sales_1" in found)
+    assert by_tag(tasks).get("easy", []) == [name for name in found if "easy" in IDS[name]]
+
+
+@pytest.mark.parametrize(
+    ("scorers", "defaults", "of_run", "word"),
+    [
+        (["string_match", "number_match"], ["official", "official"], "official", "official"),
+        (["tree_score", "tree_score"], ["strict", "strict"], "strict", "default"),
+        (["string_match", "tree_score"], ["official", "strict"], "official", "default"),
+    ],
+)
+def test_the_rules_of_a_run(tmp_path: Path, scorers: list[str], defaults: list[Any], of_run: str, word: str) -> None:
+    """Strict for trees, official for the rest; requested rules count for all."""
+    gold = gold_of(*scorers)
+    assert [task.rules for task in plan(gold, submission_of(tmp_path), rules=None, limits={})] == defaults
+    assert (rules_of(gold, None), signature_word(None, defaults)) == (of_run, word)
+    assert {task.rules for task in plan(gold, submission_of(tmp_path), rules="strict", limits={})} == {"strict"}
+    assert (rules_of(gold, "strict"), signature_word("strict", defaults)) == ("strict", "strict")
+
+
+@pytest.mark.parametrize(
+    ("unknown", "n_more", "said"),
+    [
+        ((), 0, []),
+        ((("m:1", "Sales_1 "),), 0, ["m:1: 'Sales_1 ' is not in gold (UNKNOWN_ID); did you mean 'sales_1'?"]),
+        ((("m:1", "cafe\u0301"),), 0, ["has the same letters in another Unicode form"]),
+        ((("m:1", "x"),), 1, ["m:1: 'x' is not in gold (UNKNOWN_ID)", "1 more answer is to ids that gold does not have (UNKNOWN_ID)"]),
+        ((("m:1", "x"),), 2, ["m:1: 'x' is not in gold (UNKNOWN_ID)", "2 more answers are to ids that gold does not have (UNKNOWN_ID)"]),
+    ],
+)
+def test_answers_to_unknown_ids(tmp_path: Path, unknown: tuple[tuple[str, str], ...], n_more: int, said: list[str]) -> None:
+    """Each is named with gold's similar id, the rest are counted; between the notes of gold and nothing else."""
+    submission = submission_of(tmp_path, unknown=unknown, n_unknown=len(unknown) + n_more)
+    tasks = plan(gold_of(), submission, rules=None, limits={})
+    first, *found = warnings_of(gold_of(), submission, tasks, [])
+    assert first == "gold's note"
+    assert [text in line for text, line in zip(said, found, strict=True)] == [True] * len(said)
+
+
+def test_files_that_are_missing(tmp_path: Path) -> None:
+    """A folder of almost the id's name is named if a file is missing; files that may not be read are those of their instances."""
+    for name in ("Sales_1", "sales_3"):
+        (tmp_path / name).mkdir()
+    gold, submission = gold_of(), Submission(folder=tmp_path, answers={})
+    tasks = plan(gold, submission, rules=None, limits={})
+
+    def said(fault: str | None, reason: str = "no such file") -> list[str]:
+        result = Result(
+            instance_id="sales_1", status="missing", score=0, official=0, strict=0, scorer="", reason=reason, fault=fault, details={}
+        )
+        return warnings_of(gold, submission, tasks, [result])[1:]
+
+    assert said(None) == said("BAD_CSV") == []
+    [near] = said("MISSING_FILE")
+    assert near.endswith(": 'Sales_1' for 'sales_1'; rename it to the id")
+    (tmp_path / "sales_1").mkdir()
+    assert said("MISSING_FILE") == []
+    [locked] = said("MISSING_FILE", "r.csv: the file may not be read")
+    assert locked.startswith("this user may not read files of sales_1 (MISSING_FILE)")
+
+
+def test_gold_that_changes() -> None:
+    """A run warns with the names of the files, a check of gold ends; without a change neither says anything."""
+    assert (list(warn_of_changes([])), refuse_changes([])) == ([], None)  # type: ignore[func-returns-value]
+    [warning] = warn_of_changes(["a.csv", "b.csv"])
+    assert warning.startswith("gold changed while it was scored: a.csv, b.csv; ")
+    with pytest.raises(GoldError, match=r"gold changed while it was read: a\.csv$"):
+        refuse_changes(["a.csv"])
