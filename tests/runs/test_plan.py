@@ -8,7 +8,10 @@ import pytest
 from evalsuite.core.errors import EvalsuiteError, GoldError
 from evalsuite.core.types import Answer, Check, Gold, GoldInstance, Result, Submission, Suite
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.runs.plan import by_tag, plan, refuse_changes, rules_of, signature_word, warn_of_changes, warnings_of
+from evalsuite.runs.plan import by_tag, plan, plan_run, refuse_changes, rules_of, signature_word, warn_of_changes, warnings_of
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.sandbox.fork_server import fork_server_for
+from tests.runs.made import write_sides
 
 IDS = {"sales_1": ("easy", "sales"), "sales_2": ("hard", "sales"), "caf\xe9": ("easy",)}
 
@@ -120,3 +123,19 @@ def test_gold_that_changes() -> None:
     assert warning.startswith("gold changed while it was scored: a.csv, b.csv; ")
     with pytest.raises(GoldError, match=r"gold changed while it was read: a\.csv$"):
         refuse_changes(["a.csv"])
+
+
+@pytest.mark.parametrize(("answer", "n_readers"), [(Path("r.csv"), 1), (Path("missing.csv"), 1), ("a,b", 0)])
+@pytest.mark.usefixtures("shared_fork_server")
+def test_the_reader_that_no_pair_takes_over_is_closed(tmp_path: Path, answer: Path | str, n_readers: int) -> None:
+    """The worker that read the metadata is kept for the first pair, not for texts, and ends with the block if nothing took it."""
+    check = ("table_match", {"gold": "g.csv"}) if isinstance(answer, Path) else ("string_match", {"gold": "a"})
+    submission, gold = write_sides(tmp_path / "submission", tmp_path / "gold", {"a": (*check, answer)})
+    for file in (submission / "a/r.csv", gold / "a/g.csv"):
+        file.parent.mkdir()
+        file.write_text("a\n1\n")
+    with fork_server_for(submission) as server, plan_run(submission, gold, RunOptions(), server) as planned:
+        readers = [*planned.idle_readers]
+        assert len(readers) == n_readers
+        assert [task.answer.value for task in planned.tasks if task.answer] == [str(answer)]
+    assert planned.idle_readers == []
