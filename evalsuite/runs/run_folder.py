@@ -460,11 +460,11 @@ def new_key(path: Path) -> Path:
             with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
                 written.append(place)
                 file.write(data)
-    except FileExistsError as error:
-        raise OutputError(f"{error.filename} exists already", hint="a key is never replaced: name another file") from None
     except OSError as error:
         for place in written:
             place.unlink(missing_ok=True)
+        if isinstance(error, FileExistsError):
+            raise OutputError(f"{error.filename} exists already", hint="a key is never replaced: name another file") from None
         raise write_error(path, error) from error
     return public
 

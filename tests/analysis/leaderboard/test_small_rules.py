@@ -32,6 +32,7 @@ from evalsuite.analysis.leaderboard.pairing import (
     SharedInstances,
     _find_saved_run,
     differing_cases,
+    direction_of,
     fields_of,
     is_lower_better,
     load_sides,
@@ -629,6 +630,22 @@ def test_labels_of_a_confusion() -> None:
         assert tuple(found.labels) == labels
 
 
+@pytest.mark.parametrize(
+    ("scorers", "raw", "direction"),
+    [
+        ([], False, "higher"),
+        (["ter"], True, "lower"),
+        (["ter", "ter"], True, "lower"),
+        (["ter", "bleu"], True, "higher"),
+        (["ter", "plugin_of_before"], True, "higher"),
+        (["plugin_of_before"], False, "higher"),
+    ],
+)
+def test_the_direction_of_several_scorers(scorers: list[str], raw: bool, direction: str) -> None:
+    """Less only if all scorers say so; one that is not known says more."""
+    assert direction_of(scorers, raw=raw) == direction
+
+
 def test_cases_that_differ_between_two_golds(tmp_path: Path) -> None:
     """They are named if both golds are as the runs were scored on; of one that is gone or was changed nothing is known."""
     sides = []
@@ -639,6 +656,9 @@ def test_cases_that_differ_between_two_golds(tmp_path: Path) -> None:
             for at, text in enumerate(answers)
         ]
         (tmp_path / name / "x_eval.jsonl").write_text("\n".join(map(json.dumps, checks)))
+        # Its code is not needed, and not executed.
+        (tmp_path / name / "suite.yaml").write_text("name: s\nscorers: {own: 'python:my.py:own'}\n")
+        (tmp_path / name / "my.py").write_text("1 / 0\n")
         spec = find_spec(tmp_path / name)
         sides.append(side(name, [1.0, 1.0, 1.0], gold_folder=str(tmp_path / name), signature=f"gold:{gold_hash(spec.parent, spec)}"))
     named = differing_cases(*sides)

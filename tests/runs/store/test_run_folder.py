@@ -469,6 +469,12 @@ def test_what_the_system_refuses_is_named(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot write") as refused:
         new_key(long)
     assert "exists already" not in refused.value.message
+    (tmp_path / "half.pub").touch()
+    # The second file would have a name of more than 255 characters.
+    for half, why in ((tmp_path / "half", "half.pub exists already"), (tmp_path / ("k" * 252), "cannot write")):
+        with pytest.raises(OutputError, match=why):
+            new_key(half)
+        assert not half.exists()
 
 
 def test_names_of_one_second_differ(tmp_path: Path) -> None:
