@@ -37,6 +37,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 # Files of the package, and its quick tests.
 PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
+    "causes": ("analysis/causes/*.py", ("tests/analysis/explain",)),
     "compare": (
         "compare/**/*.py",
         (
@@ -60,6 +61,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
             *("tests/scorers/judge/test_judge_file.py", "tests/runs/test_query_pairs.py"),
         ),
     ),
+    "gold_checks": ("analysis/gold_checks/*.py", ("tests/analysis/gold_checks", "tests/cli/test_gold.py")),
     "ranking": (
         "analysis/leaderboard/*.py",
         (

@@ -58,7 +58,7 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import GoldError, OutputError, UntrustedPluginError, UsageError
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.status import further_result_row
-from evalsuite.core.types import RULES, Result
+from evalsuite.core.types import RULES, Result, Rule
 from evalsuite.gold.spec import Exchanges
 from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.runs.corrected_scores import Rater
@@ -573,6 +573,19 @@ def test_whose_plugins_run(tmp_path: Path) -> None:
     assert named.results["capital"].score == 1
     with pytest.raises(UntrustedPluginError):
         load_sides([str(tmp_path / "run"), str(submission)], how=how)
+
+
+@pytest.mark.usefixtures("shared_fork_server")
+@pytest.mark.parametrize("rules", RULES)
+def test_the_rules_of_a_folder_next_to_a_saved_run(tmp_path: Path, rules: Rule) -> None:
+    """A folder of answers is scored under the rules of the run, on its gold, unless others are asked for."""
+    gold, submission = write_gold(tmp_path / "gold"), write_submission(tmp_path / "sub")
+    scored(submission, gold, tmp_path / "run", rules=rules)
+    names, how = [str(tmp_path / "run"), str(submission)], {"isolation": "none", "jobs": 1}
+    saved, new = load_sides(names, how=how)
+    assert (saved.rules, new.rules) == (rules, rules)
+    assert {name: result.score for name, result in new.results.items()} == {name: result.score for name, result in saved.results.items()}
+    assert load_sides(names, rules="strict", how=how)[1].rules == "strict"
 
 
 def test_an_admission_that_cannot_be_saved(tmp_path: Path) -> None:
