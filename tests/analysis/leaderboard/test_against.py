@@ -18,7 +18,7 @@ from evalsuite.analysis.leaderboard.pairing import Paired, fields_by_path, flipp
 from evalsuite.cli.showing import ComparisonGates
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError
-from evalsuite.core.types import Answer, Check, Gold, GoldInstance, Result, Submission, Suite
+from evalsuite.core.types import Answer, Check, Gold, GoldInstance, Result, Status, Submission, Suite
 from evalsuite.gold.spec import exchanges_of
 from evalsuite.reports.comparison_documents import comparison_sections
 from evalsuite.stats import significance_test
@@ -427,6 +427,31 @@ def test_the_way_out_for_sides_that_differ(tmp_path: Path, others: list[str], me
             with pytest.raises(UsageError) as refused:
                 compare([base, replace(rest[0], **{folder: str(tmp_path / "none")})])
             assert refused.value.hint == ALIKE
+
+
+@pytest.mark.parametrize(
+    ("fault", "better", "groups", "n_open", "worst"),
+    [
+        ("NEEDS_EXTRA", "higher", {}, 1, (0.75, 0.5)),
+        ("UNDEFINED", "higher", {}, 1, (0.75, 0.5)),
+        ("NEEDS_EXTRA", "lower", {}, 1, (0.75, 0.75)),
+        ("NEEDS_EXTRA", "higher", {"c_x": ("q0", "q2"), "c_y": ("q3",)}, 1, (0.75, 0.5)),
+        ("SCORER_ERROR", "higher", {}, 0, None),
+    ],
+)
+def test_an_answer_without_a_value_may_have_been_wrong(
+    fault: str, better: str, groups: dict[str, Any], n_open: int, worst: tuple[float, float] | None
+) -> None:
+    """The difference if it were wrong is known next to that of the judged answers, also if it is in no cluster; no bug counts as one."""
+    base, other = side("a", [1.0, 1.0, 1.0, 0.0], groups=groups), side("b", [1.0, 0.5, 0.0, 1.0])
+    status: Status = "scorer_fault" if fault == "SCORER_ERROR" else "unscored"
+    other.results["q1"] = result("q1", None, status=status, fault=fault)
+    sides = [
+        replace(one, results={name: replace(row, details={"better": better}) for name, row in one.results.items()}) for one in (base, other)
+    ]
+    (candidate,) = compare(sides, cluster="c_" if groups else None).candidates
+    assert (candidate.total.n, candidate.total.a, candidate.n_open) == (3, pytest.approx(2 / 3), n_open)
+    assert (candidate.worst_case and (candidate.worst_case.a, candidate.worst_case.b)) == worst
 
 
 def test_fields_stand_by_their_loss() -> None:
