@@ -404,6 +404,26 @@ def test_a_disk_that_fails_on_the_way(tmp_path: Path, monkeypatch: pytest.Monkey
             RunFolder(tmp_path / "run").reopen(PLAN)
 
 
+def test_what_is_kept_of_a_finished_run(tmp_path: Path) -> None:
+    """Not what had no verdict, was stopped, or was read from files that changed meanwhile; the rest, with what the run was started on."""
+    place = tmp_path / "run"
+    rows = [
+        made.result("right", 1.0),
+        made.result("changed", 1.0),
+        made.result("missing", 0.0, status="missing"),
+        *(made.result(name, 0.0, status=name) for name in ("timeout", "crashed")),
+        made.result("unscored", None, status="unscored", fault="NEEDS_EXTRA"),
+    ]
+    run_json = {"signature": PLAN["signature"], "submission": {"hash": "1", "unsure": ["changed"]}, "options": PLAN["options"]}
+    folder = RunFolder(place).open(PLAN)
+    folder.finish(rows, run_json)
+    folder.close()
+    assert not folder.is_unfinished
+    folder, kept = RunFolder(place).reopen(PLAN, lambda _, whole: whole != "1")
+    folder.close()
+    assert (sorted(kept), folder.n_saved(), folder.is_unfinished, (place / "run.json").exists()) == (["missing", "right"], 2, True, False)
+
+
 def test_the_name_of_a_new_folder_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each folder that is made is named in one that is brought to the disk; after it the names of its own files."""
     from evalsuite.runs import run_folder
