@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.analysis.leaderboard import RunSide, compare
-from evalsuite.analysis.leaderboard.comparison import field_differences, paired_difference
+from evalsuite.analysis.leaderboard.comparison import UnitPairs, field_differences, paired_difference
 from evalsuite.analysis.leaderboard.pairing import Paired, fields_by_path, flipped_instances
 from evalsuite.cli.showing import ComparisonGates
 from evalsuite.core.dataclasses import replace
@@ -76,6 +76,8 @@ def test_equal_differences_on_a_scale_of_their_own_have_no_interval(change: floa
     row = paired_difference("b", a, [value + change for value in a], alpha=0.05, clusters=clusters, is_raw=True)
     assert (row.difference, row.low, row.high, row.interval_method) == (change, None, None, "")
     assert row.note
+    # What differs by more than rounding has a spread.
+    assert paired_difference("b", [0.0, 0.0], [0.0, 1e-9], is_raw=True).low is not None
 
 
 def test_flips_decide_by_exact_mcnemar() -> None:
@@ -360,6 +362,7 @@ def test_no_difference_is_rarely_called_one(kind: str, n: int, n_draws: int, clu
         (1.0, "aaaaaaaa", ONE_CLUSTER),
         (3.0, "aaaaaaaa", ONE_CLUSTER),
         (1.0, "abcdefgh", ""),
+        (2.0, "abcdefgh", ""),
     ],
 )
 @pytest.mark.parametrize("changes", [[1, 1, 1, 1, 1, 1, 1, 1], [1, 0, 0, 1, 0.5, 0.5, 1, 0], [0.5, -0.5] * 4, [0.75, 0.25] * 4])
@@ -452,6 +455,23 @@ def test_an_answer_without_a_value_may_have_been_wrong(
     (candidate,) = compare(sides, cluster="c_" if groups else None).candidates
     assert (candidate.total.n, candidate.total.a, candidate.n_open) == (3, pytest.approx(2 / 3), n_open)
     assert (candidate.worst_case and (candidate.worst_case.a, candidate.worst_case.b)) == worst
+
+
+@pytest.mark.parametrize(
+    ("instances", "cluster_of", "clusters"),
+    [
+        ("pq", None, None),
+        ("pp", None, None),
+        ("ppq", None, "ppq"),
+        ("pqrr", None, "pqrr"),
+        ("ppq", {"p": "x", "q": "y"}, "xxy"),
+        ("pq", {"p": "x", "q": "x"}, "xx"),
+    ],
+)
+def test_the_clusters_of_units(instances: str, cluster_of: dict[str, str] | None, clusters: str | None) -> None:
+    """Records are clusters of their instances, if several instances have more than one in all; else each is counted by itself."""
+    scores = [0.0] * len(instances)
+    assert UnitPairs(scores, scores, [*instances]).clusters(cluster_of) == (clusters and [*clusters])
 
 
 def test_fields_stand_by_their_loss() -> None:
