@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.history import RunEntry
+from evalsuite.runs.rescoring import UNNAMED, Drift, by_component, questions_of
 from tests.cli.test_run import called, text_gold, text_submission
 from tests.conftest import copy_of
 
@@ -61,8 +64,8 @@ def test_as_a_person_reads_it(workplace: Path) -> None:
 
 
 def test_changed_gold_is_a_component(workplace: Path) -> None:
-    """Where gold changed since, or other gold is named, the verdicts that moved are laid to gold."""
-    text_gold(workplace / "new", a="Berlin", b="Rome")
+    """Where gold changed since, or other gold is named, the verdicts that moved are laid to gold; a new instance has moved in nothing."""
+    text_gold(workplace / "new", a="Berlin", b="Rome", c="Oslo")
     for place in ("new", "gold"):
         told = json.loads(called(*DRIFT, "same", "--gold", place, "--json", cwd=workplace).stdout)
         assert [one.partition(" ")[0] for one in told["runs"][0]["components"]] == (["gold"] if place == "new" else [])
@@ -72,6 +75,46 @@ def test_changed_gold_is_a_component(workplace: Path) -> None:
     assert told["runs"][0]["n_moved"] == 1
 
 
+def test_the_counts_of_a_component() -> None:
+    """Each change of the signature has the runs with it, most moved first; what moved without a change has its own row."""
+    verdict = ("a", 0.0, 1.0)
+    drifts = [
+        Drift(name="same", n=4),
+        Drift(name="lost", problem="gone"),
+        Drift(name="new", n=3, moved=(verdict,), components=("x 1 -> 2", "y 1 -> 2"), unscored=("b",)),
+        Drift(name="equal", n=2, components=("w 1 -> 2", "y 1 -> 2")),
+        Drift(name="odd", n=5, moved=(verdict, verdict)),
+    ]
+    assert by_component(drifts) == [(UNNAMED, 1, 5, 2, 0), ("x 1 -> 2", 1, 3, 1, 1), ("y 1 -> 2", 2, 5, 1, 1), ("w 1 -> 2", 1, 2, 0, 0)]
+    assert [drift.suspected_causes for drift in drifts] == ["", "", "x 1 -> 2, y 1 -> 2", "", UNNAMED]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "named", "found"),
+    [
+        (None, None, None),
+        (None, "mine.jsonl", "mine.jsonl"),
+        ("asked.jsonl", None, "asked.jsonl"),
+        ("asked.jsonl", "mine.jsonl", "mine.jsonl"),
+        ("gone.jsonl", None, "the questions of run is no longer in gone.jsonl"),
+        ("asked.jsonl", "gone.jsonl", "gone.jsonl: no such questions folder"),
+    ],
+)
+def test_the_questions_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: str | None, named: str | None, found: str | None
+) -> None:
+    """They are those that are named, else those that the run used; a file that is gone is an error."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("asked.jsonl", "mine.jsonl"):
+        (tmp_path / name).touch()
+    entry = RunEntry(folder=tmp_path / "run", run={"options": {"questions": recorded}}, tags=())
+    if found is not None and " " in found:
+        with pytest.raises(UsageError, match=found):
+            questions_of(entry, Path(named) if named else None)
+    else:
+        assert questions_of(entry, Path(named) if named else None) == (Path(found) if found else None)
+
+
 def test_one_that_cannot_be_scored_again_says_so(workplace: Path) -> None:
     """A submission that changed or is gone is named, and the other runs go on."""
     text_submission(workplace / "equal", a="Bern", b="Bern")
@@ -79,6 +122,7 @@ def test_one_that_cannot_be_scored_again_says_so(workplace: Path) -> None:
     assert shown.returncode == 0
     assert " equal  not scored again: the submission equal does not contain what equal scored" in shown.stdout
     assert shown.stdout.endswith("done: 1 verdict moved in 3 runs, 1 not scored again\n")
+    assert called(*DRIFT, "same", "--databases", "none", cwd=workplace).stderr.startswith("error: --databases none: no such folder")
     gate = called(*DRIFT, "same", "equal", "--fail-on-drift", cwd=workplace)
     assert (gate.returncode, gate.stdout.splitlines()[-1]) == (4, "done: 0 verdicts moved in 2 runs, 1 not scored again (exit 4)")
     assert called(*DRIFT, "--runs", "none", "--fail-on-drift", cwd=workplace).returncode == 5

@@ -25,11 +25,17 @@ def test_shards_part_everything_once(n_items: int, n: int) -> None:
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
-@pytest.mark.parametrize("text", ["", "1", "0/3", "4/3", "1/0", "-1/3", "1/3/5", "a/b", "1/999999", "१/२"])
+@pytest.mark.parametrize("text", ["", "1", "0/3", "4/3", "1/0", "-1/3", "1/3/5", "a/b", "1/100001", "१/२"])
 def test_what_is_no_shard(text: str) -> None:
     """Anything but i/n with 1 <= i <= n is a usage error."""
     with pytest.raises(UsageError, match="--shard cannot be"):
         parse_shard(text)
+
+
+@pytest.mark.parametrize("shard", [Shard(1, 1), Shard(2, 3), Shard(100000, 100000)])
+def test_a_shard_as_text(shard: Shard) -> None:
+    """Its text is read as itself."""
+    assert (parse_shard(str(shard)), parse_shard(None)) == (shard, None)
 
 
 @pytest.fixture(scope="module")
