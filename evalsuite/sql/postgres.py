@@ -15,6 +15,7 @@ import os
 import re
 import socket
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import date, datetime
 from functools import reduce
@@ -79,8 +80,15 @@ _VOLATILE: Final = (
     "SELECT DISTINCT proname FROM pg_proc WHERE proname = ANY(%s) AND (provolatile = 'v' OR proname = ANY(%s)) "
     "AND prorettype <> 'tsm_handler'::regtype ORDER BY 1"
 )
-# `U&"..."` before a bracket, perhaps with its UESCAPE.
-_HIDDEN_NAME: Final = re.compile(r"\bu&\s*_\s*(?:uescape\s*_\s*)?\(", re.IGNORECASE)
+# `row.name` calls such a function too if the row has no column of that name.
+_VOLATILE_OF_ROWS: Final = (
+    "SELECT proname FROM pg_proc JOIN pg_type AS taken ON taken.oid = proargtypes[0] WHERE proname = ANY(%s) AND provolatile = 'v' "
+    "AND pronargs - pronargdefaults <= 1 AND (typtype = 'p' OR typtype IN ('c', 'd') AND NOT EXISTS "
+    "(SELECT FROM pg_attribute WHERE attrelid = typrelid AND attname = proname)) ORDER BY 1"
+)
+# `U&"..."` before a bracket, perhaps with its UESCAPE, or after a dot.
+_HIDDEN_NAME: Final = re.compile(r"\bu&\s*_\s*(?:uescape\s*_\s*)?\(|\.\s*u&", re.IGNORECASE)
+_PART: Final = re.compile(r"\.\s*([^\W\d][\w$]*+)")
 _LITERAL: Final = re.compile(r"(?:'((?:[^']|'')*)'|(\$(?:[A-Za-z_]\w*)?\$)((?:(?!\2).)*+)\2)(?:\s*::\s*text)?", re.DOTALL | re.IGNORECASE)
 
 
@@ -99,8 +107,20 @@ def refuse_side_effects(connection: Any, sql: str, functions: frozenset[str]) ->
             raise not_allowed_error(f"{OUTSIDE}: a text that it runs as SQL reads the time")
         refuse_side_effects(connection, only_statement(text, POSTGRES, fenced=False), functions)
     unknown = sorted(names - _HARMLESS - set(_RUN_TEXTS))
-    if unknown and (volatile := connection.execute(_VOLATILE, (unknown, list(_MAKE_SQL))).fetchone()):
+    volatile = connection.execute(_VOLATILE, (unknown, list(_MAKE_SQL))).fetchone() if unknown else None
+    if not volatile and (parts := sorted(_parts_of_rows(sql, blank) - functions)):
+        volatile = connection.execute(_VOLATILE_OF_ROWS, (parts,)).fetchone()
+    if volatile:
         raise not_allowed_error(f"{OUTSIDE}: the function {volatile[0]} can have other effects than its result")
+
+
+def _parts_of_rows(sql: str, blank: str) -> set[str]:
+    """The names after a dot, as the server looks them up."""
+    quoted = re.compile(POSTGRES.name)
+    return {
+        name[0][1:-1].replace('""', '"') if (name := quoted.match(sql, match.start(1))) else match[1].lower()
+        for match in _PART.finditer(blank)
+    }
 
 
 def _texts_run(sql: str, blank: str, names: Set[str]) -> Iterator[str]:
@@ -255,7 +275,7 @@ _MARK: Final = (
 _STATE: Final = (
     "SELECT (SELECT system_identifier FROM pg_control_system()), current_database(), current_user, "
     "CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END::text, "
-    f"current_setting('search_path'), {_MARK}"
+    f"current_setting('search_path'), EXISTS (SELECT FROM pg_foreign_table), {_MARK}"
 )
 # (cluster, database) -> the last mark, and whether an object read the time then; every statement has a session of its own.
 _asking: dict[tuple[int, str], tuple[int, bool]] = {}
@@ -264,7 +284,8 @@ _asking: dict[tuple[int, str], tuple[int, bool]] = {}
 def fingerprint(connection: Any) -> str | None:
     """The cluster's identity and its position in the write-ahead log: any write, in any of its databases, changes it.
 
-    None if a view or a function of the database reads the time: it uses the server's clock.
+    None if a view or a function of the database reads the time, because it uses the server's clock, or if there is a foreign table,
+    because its data are elsewhere.
     """
     *state, mark = connection.execute(_STATE).fetchone()
     place = (state[0], state[1])
@@ -272,7 +293,7 @@ def fingerprint(connection: Any) -> str | None:
     if lock is None or lock[0] != mark:
         texts = connection.execute(_DEFINED).fetchall()
         lock = _asking[place] = mark, any(reads_time(text or "", "postgres") for (text,) in texts)
-    return None if lock[1] else "|".join(map(str, state))
+    return None if lock[1] or state[-1] else "|".join(map(str, state))
 
 
 _log = logging.getLogger(__name__)
@@ -296,12 +317,33 @@ _TYPES = {
     **dict.fromkeys(("json", "jsonb"), "JSON"),
 }
 _TIME_TYPES = ("date", "time", "timetz", "timestamp", "timestamptz")
-# Read as the text that the server sends: psycopg would turn a month into 30 days, and the numbers in a JSON into floats.
-_TEXT_TYPES = ("interval", "json", "jsonb", "timetz")
+# Read as the text that the server sends: psycopg would turn a month into 30 days, the numbers in a JSON into floats, and `[1,5)` into
+# `[1, 5)`.
+_RANGES = tuple(f"{of}{kind}" for of in ("int4", "int8", "num", "date", "ts", "tstz") for kind in ("range", "multirange"))
+_TEXT_TYPES = ("interval", "json", "jsonb", "timetz", *_RANGES)
 # Roles, other than superuser, that let a SELECT read files of the server or start programs there.
 _STRONG = "SELECT rolname FROM pg_roles WHERE rolname LIKE 'pg\\_%server\\_%' AND pg_has_role(current_user, oid, 'member')"
-# The first two characters of an error code that ends a session, and psycopg's message for a server that stopped responding.
-_ENDED = ("57P01", "57P02", "57P03", "08")
+# Error codes of an ended session.
+_ENDED = ("57P", "08", "25P03", "25P04")
+# Error codes of what no statement causes, with the reason; the first that fits counts.
+_SERVERS_OWN = {
+    "55P03": "another session holds a lock on a table",
+    "57014": "another session cancelled it",
+    "40": "it conflicts with other sessions or with the server's recovery",
+    "53400": "",
+    "53": "the server has no space, memory or connection left",
+    "58": "the server cannot read or write its files",
+    "HV": "the source of a foreign table does not answer",
+    "XX001": "its data are damaged",
+    "XX002": "its data are damaged",
+}
+# The server keeps these settings for a role or a database too, where they could change what a result contains or a statement calls.
+_SETTINGS = (
+    *("default_transaction_read_only=on", "timezone=UTC", "datestyle=ISO", "intervalstyle=iso_8601", "extra_float_digits=1"),
+    *("standard_conforming_strings=on", "statement_timeout=0", "lock_timeout=0"),
+)
+# The share of the time limit after which a statement that still waits for a lock of another session ends.
+_LOCK_SHARE = 0.9
 # A table, column, function or type that does not exist.
 _UNDEFINED = ("42P01", "42703", "42883", "42704")
 
@@ -311,18 +353,19 @@ def open_session(connection: Connection, limits: QueryLimits) -> "PostgresSessio
 
     Raises:
         MissingExtraError: psycopg is not installed.
-        UsageError: No server answers, the login is refused, or the role could reach files of the server.
+        UsageError: No server answers, the login is refused, the `schema` does not exist, or the role could reach files of the server.
     """
     psycopg = client("psycopg", "postgres")
     options = connection.options
     schema = str(options.get("schema", "public")).replace("\\", "\\\\").replace(" ", "\\ ")
-    settings = f"-c default_transaction_read_only=on -c timezone=UTC -c datestyle=ISO -c intervalstyle=iso_8601 -c search_path={schema}"
+    settings = " ".join(f"-c {setting}" for setting in (*_SETTINGS, f"search_path={schema}"))
     arguments = {key: options[key] for key in _PASSED_ON if key in options}
     try:
         opened = psycopg.connect(
             dbname=connection.database or None,
             **arguments,
             options=settings,
+            client_encoding="utf8",
             connect_timeout=_CONNECT_SECONDS,
             application_name="evalsuite",
         )
@@ -333,7 +376,23 @@ def open_session(connection: Connection, limits: QueryLimits) -> "PostgresSessio
     session = PostgresSession(opened, limits, frozenset(str(options.get("functions", "")).replace(",", " ").split()))
     if not options.get("allow_superuser"):
         session.refuse_strong_role(connection.name)
+    if "schema" in options:
+        session.find_schema(connection.name)
     return session
+
+
+def _load_as_text(adapters: Any) -> None:
+    """Read the types that psycopg changes, and the time that Python does not have, as the text that the server sends."""
+    from psycopg.types.datetime import TimeLoader
+    from psycopg.types.string import TextLoader
+
+    class DayEndLoader(TimeLoader):
+        def load(self, data: Any) -> Any:
+            return "24:00:00" if bytes(data) == b"24:00:00" else super().load(data)
+
+    for name in _TEXT_TYPES:
+        adapters.register_loader(name, TextLoader)
+    adapters.register_loader("time", DayEndLoader)
 
 
 def _hint(error: Exception) -> str:
@@ -345,6 +404,7 @@ def _hint(error: Exception) -> str:
         "Connection refused": "check `host` and `port`; is the server running?",
         "No such file": "check `host`; is the server running?",
         "could not translate host name": "check `host`",
+        "search_path": "check `schema`",
         "timeout": "check `host` and the network",
     }
     return next((hint for part, hint in hints.items() if part in text), "check host, port, user, password, database and sslmode")
@@ -358,10 +418,9 @@ class PostgresSession(Session):
         self._functions = functions
         self._limits = limits
         self._cursor: Any = None
-        from psycopg.types.string import TextLoader
-
-        for name in _TEXT_TYPES:
-            connection.adapters.register_loader(name, TextLoader)
+        # When the statement was sent, None before.
+        self._sent: float | None = None
+        _load_as_text(connection.adapters)
 
     def refuse_strong_role(self, name: str) -> None:
         """Raise `UsageError` for a role whose SELECT could read files of the server, or that has other superuser rights.
@@ -382,13 +441,34 @@ class PostgresSession(Session):
                 hint="give it a role that may only SELECT, or say `allow_superuser: true`",
             )
 
+    def find_schema(self, name: str) -> None:
+        """Raise `UsageError` if no schema of the search path exists for the role: no statement would find a table.
+
+        Raises `FaultError` NEEDS_CONNECTION if the server does not report it.
+        """
+        try:
+            with self._faults(), self.connection.transaction():
+                found = self.connection.execute("SELECT pg_catalog.current_schemas(false)").fetchone()[0]
+        except FaultError:
+            self.close()
+            raise server_gone("PostgreSQL") from None
+        if not found:
+            self.close()
+            raise UsageError(
+                f"connection {name!r}: its `schema` does not exist, or its role may not use it",
+                hint="""a name with capitals is written with both quotes: schema: '"Name"'""",
+            )
+
     def stream(self, sql: str, *, as_text: bool = False) -> Stream:
         """The result of one SELECT, chunk by chunk through a cursor of the server."""
         with self._faults(sql):
             self.connection.rollback()
             sql = freeze_statement(sql, "postgres", self._limits.clock, self._are_times)
             refuse_side_effects(self.connection, sql, self._functions)
-            self.connection.execute(f"SET LOCAL statement_timeout = {max(1, int(self._limits.seconds * 1000))}")
+            limit = max(2, int(self._limits.seconds * 1000))
+            self._sent = time.monotonic()
+            self.connection.execute(f"SET LOCAL statement_timeout = {limit}")
+            self.connection.execute(f"SET LOCAL lock_timeout = {int(_LOCK_SHARE * limit)}")
             # DECLARE accepts a SELECT or VALUES without any changing part; sent as one prepared message it cannot contain two statements.
             self._open_cursor(sql)
             # A SELECT without columns has none.
@@ -419,12 +499,12 @@ class PostgresSession(Session):
 
     def _type_name(self, column: Any) -> str:
         type_ = self.connection.adapters.types.get(column.type_code)
+        if type_ and column.type_code == type_.array_oid:
+            return "JSON"
         if (name := type_.name if type_ else "") == "numeric":
             # The size of a numeric without one is reported as the largest; such a column has no fixed scale.
             fixed = column.precision is not None and 0 <= (column.scale or 0) <= column.precision
             return f"DECIMAL({column.precision},{column.scale or 0})" if fixed else "DECIMAL"
-        if type_ and column.type_code == type_.array_oid:
-            return "JSON"
         return _TYPES.get(name, "VARCHAR")
 
     def _lines(self, types: Sequence[str]) -> Iterator[Lines]:
@@ -470,14 +550,11 @@ class PostgresSession(Session):
             line.shutdown(socket.SHUT_RDWR)
 
     def _fault_of(self, error: Any, sql: str = "") -> FaultError:
-        from psycopg import DataError, OperationalError
+        from psycopg import DataError
 
         state = error.sqlstate or ""
-        # 08P01 is the error for a statement with a parameter, `SELECT $1`: the server and the connection are fine.
-        if (state.startswith(_ENDED) and state != "08P01") or (
-            isinstance(error, OperationalError) and not state and self.connection.broken
-        ):
-            return server_gone("PostgreSQL")
+        if fault := self._server_fault(error, state):
+            return fault
         if state == "57014":
             return FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)")
         if state == "42601":
@@ -490,13 +567,27 @@ class PostgresSession(Session):
             return not_allowed_error(OUTSIDE, find_name(str(error), sql))
         if state == "54001":
             return sql_error("deep")
-        if state.startswith(("53", "54")):
+        if state.startswith(("53400", "54")):
             return FaultError("LIMIT", "the statement needs more memory or space than the server allows")
         if isinstance(error, DataError) and not state:
             return sql_error("range")
         return sql_error(
             "name" if state in _UNDEFINED else "form" if state.startswith("42") else "value" if state.startswith("22") else "other"
         )
+
+    def _server_fault(self, error: Any, state: str) -> FaultError | None:
+        """The fault of the server or of another session, None if the statement caused the error."""
+        from psycopg import OperationalError
+
+        # 08P01 is the error for a statement with a parameter, `SELECT $1`: the server and the connection are fine.
+        if (state.startswith(_ENDED) and state != "08P01") or (
+            isinstance(error, OperationalError) and not state and self.connection.broken
+        ):
+            return server_gone("PostgreSQL")
+        if state == "57014" and self._sent is not None and time.monotonic() - self._sent >= _LOCK_SHARE * self._limits.seconds:
+            return None
+        reason = next((reason for code, reason in _SERVERS_OWN.items() if state.startswith(code)), "")
+        return FaultError("NEEDS_CONNECTION", f"PostgreSQL did not finish the statement: {reason}", side="setup") if reason else None
 
     def cancel(self) -> None:
         """Request that the server stops; works from another thread."""

@@ -271,6 +271,8 @@ def as_json(value: Any) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return value.hex()
     return value.isoformat() if isinstance(value, date | time) else str(value)
 
 

@@ -77,7 +77,7 @@ POSTGRES_CELLS = {
     "bool": st.booleans(),
     "bytea": st.binary(max_size=4).map(lambda cell: f"\\x{cell.hex()}"),
     "date": st.dates().map(str) | st.sampled_from(["infinity", "10000-01-01", "0044-03-15 BC"]),
-    "time": st.times().map(str),
+    "time": st.times().map(str) | st.just("24:00:00"),
     "timestamp": MOMENTS.map(str) | st.sampled_from(["infinity", "10000-01-01", "0044-03-15 10:00:00 BC"]),
     "timestamptz": MOMENTS.map(lambda moment: f"{moment}+00") | st.sampled_from(["2020-01-01 00:00:00+02", "-infinity"]),
     "timetz": st.just("10:00:00.5+02"),
@@ -87,6 +87,7 @@ POSTGRES_CELLS = {
     "jsonb": st.sampled_from(['{"a": [1, "x,y"]}', "1.50"]),
     "int4[]": st.sampled_from(["{1,NULL,2}", "{}"]),
     "inet": st.just("10.0.0.1/24"),
+    "numrange": st.just("[1.5,2)"),
 }
 
 

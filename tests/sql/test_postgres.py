@@ -102,6 +102,96 @@ def test_statements_that_only_select_by_name(postgres: Connection, text: str, co
     assert caught.value.fault.code == code
 
 
+@contextlib.contextmanager
+def changed(postgres: Connection, changes: dict[str, str]) -> Iterator[None]:
+    """What the server's owner makes, each statement with the one that takes it back."""
+    import psycopg
+
+    login = {key: postgres.options[key] for key in ("host", "port", "password")}
+    with psycopg.connect(**login, user=postgres_server.OWNER, dbname="postgres", autocommit=True) as owner:
+        try:
+            for statement in changes:
+                owner.execute(statement)
+            yield
+        finally:
+            for statement in reversed(changes.values()):
+                owner.execute(statement)
+
+
+def test_a_function_that_is_called_like_a_column(postgres: Connection) -> None:
+    """`row.name` calls a volatile function of the row; a column of that name is read."""
+    made = {
+        f"CREATE FUNCTION {name}(items) RETURNS text LANGUAGE sql VOLATILE AS $$SELECT pg_notify('a', 'b')::text$$": f"DROP FUNCTION {name}"
+        for name in ("wiped", "day")
+    }
+    with changed(postgres, made):
+        for call in ("i.wiped", 'i."wiped"', "(i) /* a */ . Wiped", 'i.U&"wip\\0065d"'):
+            with pytest.raises(FaultError) as caught:
+                run_answer(f"SELECT {call} FROM items AS i", postgres, LIMITS)
+            assert caught.value.fault.code == "SQL_NOT_ALLOWED"
+        assert run_answer("SELECT i.day FROM items AS i", postgres, LIMITS).n_rows == 3
+
+
+def test_settings_of_a_role_change_no_result(postgres: Connection) -> None:
+    """Digits of floats, escapes in texts, time limits and encodings are this session's own, whatever the server keeps for the role."""
+    kept = (
+        "extra_float_digits = 0",
+        "standard_conforming_strings = off",
+        "statement_timeout = 1",
+        "lock_timeout = 1",
+        "client_encoding = latin1",
+    )
+    role = f"ALTER ROLE {postgres_server.READER}"
+    with changed(postgres, {f"{role} SET {setting}": f"{role} RESET ALL" for setting in kept}):
+        table = run_answer(
+            "SELECT 0.1::float8 + 0.2::float8, '\\x00'::bytea, '€', pg_sleep(0.01)::text FROM items LIMIT 1", postgres, LIMITS
+        )
+        assert [column[0] for column in table.columns] == [0.1 + 0.2, b"\0", "€", ""]
+        with pytest.raises(FaultError):
+            run_answer("SELECT '\\'', pg_try_advisory_lock(7), '\\''", postgres, LIMITS)
+
+
+def test_a_database_without_an_encoding(postgres: Connection) -> None:
+    """Its texts are texts, not bytes."""
+    with changed(postgres, {"CREATE DATABASE plain ENCODING 'SQL_ASCII' TEMPLATE template0": "DROP DATABASE plain"}):
+        table = run_answer("SELECT 'é' AS é, ARRAY['é'] AS b WHERE 'é' = 'é'", replace(postgres, database="plain"), LIMITS)
+    assert (table.header, [column[0] for column in table.columns]) == (("é", "b"), ["é", '["é"]'])
+
+
+def test_what_the_server_does_to_a_statement_is_nobodys_answer(postgres: Connection) -> None:
+    """A lock, conflict, disk, source or damage of the server's own is the set-up's fault, what a statement needs too much of its own."""
+    text = "CREATE FUNCTION fail(text) RETURNS int STABLE LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION USING ERRCODE = $1; END$$"
+    codes = {
+        **dict.fromkeys(
+            ("40001", "40P01", "55P03", "53100", "53200", "58030", "HV00N", "XX001", "57P05", "25P03", "08006"), "NEEDS_CONNECTION"
+        ),
+        **{"53400": "LIMIT", "54000": "LIMIT", "22012": "SQL_ERROR", "42P01": "SQL_ERROR", "57014": "NEEDS_CONNECTION"},
+    }
+    with changed(postgres, {text: "DROP FUNCTION fail"}):
+        found = {}
+        for state in codes:
+            with pytest.raises(FaultError) as caught:
+                run_answer(f"SELECT fail('{state}')", postgres, LIMITS)
+            found[state] = caught.value.fault.code
+    assert found == codes
+    with (
+        changed(postgres, {"BEGIN": "ROLLBACK", "LOCK TABLE items IN ACCESS EXCLUSIVE MODE": "SELECT"}),
+        pytest.raises(FaultError) as caught,
+    ):
+        run_answer("SELECT * FROM items", postgres, replace(LIMITS, seconds=0.5))
+    assert caught.value.side == "setup"
+    assert "lock" in caught.value.fault.detail
+
+
+def test_a_schema_that_does_not_exist_is_nobodys_answer(postgres: Connection) -> None:
+    """No statement would find a table in it; one of two that exists is enough, and capitals need quotes."""
+    with changed(postgres, {'CREATE SCHEMA "Made" AUTHORIZATION reader': 'DROP SCHEMA "Made"'}):
+        for schema, exists in (("absent", False), ("Made", False), ('"Made"', True), ("absent, public", True), ("a b", False)):
+            named = replace(postgres, options={**postgres.options, "schema": schema})
+            with contextlib.nullcontext() if exists else pytest.raises(UsageError, match=r"schema|login"):
+                open_session(named, LIMITS).close()
+
+
 def test_volatile_functions_that_leave_nothing_behind(postgres: Connection) -> None:
     """Randomness, clocks and sizes are let through, and what the connection names; a name in a text or a column is no call."""
     for text in (
@@ -127,20 +217,25 @@ def test_a_server_that_goes_away_is_nobodys_answer(postgres: Connection, tmp_pat
     login = {key: postgres.options[key] for key in ("host", "port", "password")}
     ended: list[int] = []
 
-    def end_sessions(times: int) -> None:
+    def end_sessions(end: str, times: int) -> None:
         with psycopg.connect(**login, user=postgres_server.OWNER, dbname="postgres", autocommit=True) as owner:
             while len(ended) < times and not stopped.wait(0.02):
                 running = (
                     "SELECT pid FROM pg_stat_activity WHERE application_name = 'evalsuite' AND query LIKE 'FETCH%' AND state = 'active'"
                 )
                 for (pid,) in owner.execute(running).fetchall():
-                    if pid not in ended and owner.execute("SELECT pg_terminate_backend(%s)", (pid,)).fetchone():
+                    if pid not in ended and owner.execute(f"SELECT {end}(%s)", (pid,)).fetchone():
                         ended.append(pid)
 
-    for times, sql, code in ((1, "SELECT pg_sleep(2)::text AS x", ""), (2, "SELECT pg_sleep(20)::text AS x", "NEEDS_CONNECTION")):
+    long = "SELECT pg_sleep(20)::text AS x"
+    for end, times, sql, code in (
+        ("pg_terminate_backend", 1, "SELECT pg_sleep(2)::text AS x", ""),
+        ("pg_terminate_backend", 2, long, "NEEDS_CONNECTION"),
+        ("pg_cancel_backend", 2, long, "NEEDS_CONNECTION"),
+    ):
         ended.clear()
         stopped = threading.Event()
-        killer = threading.Thread(target=end_sessions, args=(times,), daemon=True)
+        killer = threading.Thread(target=end_sessions, args=(end, times), daemon=True)
         killer.start()
         queries = QueryPool(limits=LIMITS, jobs=1, submission=tmp_path, gold=tmp_path, fork_server=lambda: None)
         try:
@@ -231,7 +326,7 @@ def test_a_login_that_fails(postgres: Connection, change: dict[str, Any], hint: 
 
 
 def test_the_fingerprint_follows_the_data(postgres: Connection) -> None:
-    """It is the same until somebody writes."""
+    """It is the same until somebody writes; data of other servers have none."""
 
     import psycopg
 
@@ -239,24 +334,31 @@ def test_the_fingerprint_follows_the_data(postgres: Connection) -> None:
         with contextlib.closing(open_session(postgres, LIMITS)) as session:
             return session.fingerprint()
 
-    before = now()
-    assert now() == before
+    # The server itself logs the running transactions now and then.
+    assert any((before := now()) == now() for _ in range(5))
     login = {key: postgres.options[key] for key in ("host", "port", "password")}
     with psycopg.connect(**login, user=postgres_server.OWNER, dbname="postgres") as owner:
         owner.execute("CREATE TABLE IF NOT EXISTS noted (a INTEGER)")
         owner.execute("INSERT INTO noted VALUES (1)")
     assert now() != before
+    elsewhere = {"CREATE FOREIGN DATA WRAPPER w": "DROP FOREIGN DATA WRAPPER w", "CREATE SERVER s FOREIGN DATA WRAPPER w": "DROP SERVER s"}
+    with changed(postgres, {**elsewhere, "CREATE FOREIGN TABLE f (a INTEGER) SERVER s": "DROP FOREIGN TABLE f"}):
+        assert now() is None
 
 
 def test_types_of_its_own(postgres: Connection) -> None:
-    """Numbers without a scale stay exact, nested values are JSON text, intervals and addresses text."""
+    """Numbers without a scale stay exact, nested values are JSON text, intervals, ranges and addresses the server's text."""
     table = run_answer(
         "SELECT 1.10::numeric AS a, 'NaN'::numeric(10,2) AS b, ARRAY[1, NULL] AS c, '{\"k\": 1.0}'::jsonb AS d, "
-        "interval '1 month 2 hours' AS e, '10.0.0.1'::inet AS f, 'x'::name AS g, 1::oid AS h",
+        "interval '1 month 2 hours' AS e, '10.0.0.1'::inet AS f, 'x'::name AS g, 1::oid AS h, int4range(1, 5) AS i, "
+        "'{[1,2),[4,9)}'::int4multirange AS j, '24:00'::time AS k, ARRAY[1.10] AS l, ARRAY['\\x00ff'::bytea] AS m",
         postgres,
         LIMITS,
     )
-    assert table.types == ("DECIMAL", "DECIMAL(10,2)", "JSON", "JSON", "VARCHAR", "VARCHAR", "VARCHAR", "BIGINT")
+    types = table.types or ()
+    assert types[:8] == ("DECIMAL", "DECIMAL(10,2)", "JSON", "JSON", "VARCHAR", "VARCHAR", "VARCHAR", "BIGINT")
+    assert types[8:] == ("VARCHAR", "VARCHAR", "TIME", "JSON", "JSON")
     cells = [column[0] for column in table.columns]
     assert (cells[0], str(cells[1])) == (Decimal("1.10"), "NaN")
-    assert cells[2:] == ["[1, null]", '{"k": 1.0}', "P1MT2H", "10.0.0.1", "x", 1]
+    assert cells[2:8] == ["[1, null]", '{"k": 1.0}', "P1MT2H", "10.0.0.1", "x", 1]
+    assert cells[8:] == ["[1,5)", "{[1,2),[4,9)}", "24:00:00", '["1.10"]', '["00ff"]']
