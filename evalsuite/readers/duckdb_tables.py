@@ -121,8 +121,7 @@ def private_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> Iterator[Pat
 
 
 def unnamed_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> IO[bytes]:
-    """A copy of a file that is reachable only through its descriptor: no other process can open it, no file is next to it, and nothing
-    remains.
+    """A copy of a file that is reachable only through its descriptor: no process can open it, no file is next to it, nothing remains.
 
     Even a read-only open would replay a `.wal` next to the original. The copy is in memory if the system allows that: at most `file_bytes`
     for each answer that is being read, without the holes of a sparse file, and without disk space. Raises LIMIT.
@@ -275,7 +274,8 @@ def _faults(path: Path, limits: Limits) -> Iterator[None]:
     except (duckdb.Error, UnicodeDecodeError, RuntimeError, OverflowError, ValueError) as error:
         _debug("duckdb: %r", error)
         check_readable(path, limit_bytes=limits["file_bytes"])
-        raise FaultError("BAD_DUCKDB") from None
+        found = re.search(r"version number (\d{1,20}), but we can only read (?:storage )?versions (between \d+ and \d+)", str(error))
+        raise FaultError("BAD_DUCKDB", f"the duckdb here reads storage versions {found[2]}, this is {found[1]}" if found else "") from None
 
 
 _MOMENTS = {

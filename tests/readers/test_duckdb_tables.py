@@ -28,6 +28,7 @@ from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
 from evalsuite.readers.duckdb_tables import _register_descriptor_files, duckdb_table_names, read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
+from tests.attacks.mutate import repair_checksums
 from tests.duckdb_files import opened
 
 T = "create table t as select * from (values (1, 'a', 10.5), (2, 'b', null)) x(id, name, v)"
@@ -333,11 +334,15 @@ def test_a_file_that_is_no_database_never_reaches_duckdb(tmp_path: Path, monkeyp
 
 
 def test_a_damaged_file_is_a_fault_with_a_fixed_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """duckdb's own text carries paths: it is in the debug log only."""
+    """duckdb's own text carries paths: it is in the debug log only, but for the version of a file that another duckdb wrote."""
     caplog.set_level("DEBUG", "evalsuite.readers.duckdb_tables")
     good = make(tmp_path / "r.duckdb", T).read_bytes()
     flipped = bytearray(good)
     flipped[20_000] ^= 255
+    newer = repair_checksums(good[:12] + (1234).to_bytes(8, "little") + good[20:])
+    (tmp_path / "newer.duckdb").write_bytes(newer)
+    with pytest.raises(FaultError, match=r"reads storage versions between 64 and \d+, this is 1234$"):
+        read(tmp_path / "newer.duckdb")
     for content in (good[:5000], good[:-100_000], bytes(flipped)):
         (tmp_path / "bad.duckdb").write_bytes(content)
         caplog.clear()
