@@ -433,12 +433,25 @@ def init_command(
     for note in _choice_notes(rules, chosen):
         print(clean(note))
     _print_state(new.folder)
+    for note in _dialect_notes(tables):
+        print(clean(note))
     if not parameters:
         print("decide: ignore_order (now true), condition_cols (now all columns), abs_tol and rel_tol (now the rules' own)")
     print(clean(f"fill in: the answer to each question is the file {template}/ID/ID.csv"))
     print_step("next:", ["validate", str(template), "--gold", str(new.folder)])
     print(clean(f"done: {new.folder} is a suite of {count_words(n, 'instance')}"))
     return EXIT_OK
+
+
+def _dialect_notes(tables: "Mapping[str, Path]") -> Iterator[str]:
+    """Yield which gold tables are not written with commas in UTF-8, so that their checks read answers in another way too."""
+    from evalsuite.readers.load_table import dialect_parameters
+
+    written = {id_: ", ".join(f"{name} {value!r}" for name, value in dialect_parameters(path).items()) for id_, path in tables.items()}
+    for words in dict.fromkeys(filter(None, written.values())):
+        ids = [id_ for id_, own in written.items() if own == words]
+        names = f"{', '.join(ids[:_MOST_FINDINGS])}{' ...' * (len(ids) > _MOST_FINDINGS)}"
+        yield f"note: {names}: gold has {words}, so the check reads answers in the same way"
 
 
 def _print_state(gold: Path) -> None:

@@ -1,5 +1,6 @@
 """Reasons of table comparison: every sentence that a person reads about two tables, and the short forms of cells, names and counts."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -8,15 +9,29 @@ from typing import Any, Final, Literal, Protocol
 from evalsuite.compare.official_cells import is_empty
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import count_words
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.scores import Fault, Score
 
 MAX_SHOWN: Final = 40
 LONGEST_FLOAT: Final = 308
 MAX_COLUMNS: Final = 3
 _BEFORE_DIFFERENCE: Final = 12
+_MAX_JOINED: Final = 200
 Closeness = Literal["closest", "sampled", "name"]
 _CLOSENESS: Final = {"closest": "closest is", "sampled": "closest in the first rows is", "name": "closest by name is"}
 _DELIMITERS: Final = {";": "semicolon", "\t": "tab", "|": "bar", ",": "comma"}
+# How other formats begin that are text too; of the first that fits, the words.
+_BEGINNINGS: Final = {
+    "a Python list or dict": lazy_pattern(r"[\[{(][\[{(\s]*'"),
+    "JSON": lazy_pattern(r'[\[{]\s*(?:["\[{]|-?[\d.]+\s*,|$)'),
+    "a Markdown code block": lazy_pattern(r"```"),
+    "a Markdown table": lazy_pattern(r"\|.*\|\s*$"),
+    "a table drawn with lines": lazy_pattern(r"[+\u250c\u2554\u256d][-=+\u2500-\u257f]{2,}"),
+    "HTML or XML": lazy_pattern(r"<(?:[?!]\w|!--|[a-z][a-z0-9]*(?:\s[^<]*)?/?>|(?:TABLE|TR|HTML)\b)"),
+    "SQL": lazy_pattern(r"INSERT\s+INTO\s|CREATE\s+TABLE\s|(?:SELECT|WITH)\s.*\sFROM\s", re.IGNORECASE),
+    "UTF-16 without a byte order mark": lazy_pattern(r"\0?[^\0]\0[^\0](?:\0|$)"),
+    "Excel's `sep=` line": lazy_pattern(r"sep=[,;\t|]?,?$"),
+}
 
 
 _REASONS_WANTED: Final = ContextVar("reasons wanted", default=True)
@@ -159,6 +174,18 @@ def other_delimiter(header: Sequence[str], delimiter: str = ",") -> str:
     return f"{shorten(header[0])} is one column: is the delimiter a {word}? fields must be separated by {wanted}"
 
 
+def other_format(header: Sequence[str]) -> str:
+    """A hint if the first line of a file is no header of a CSV but the beginning of another format; only the beginning is checked."""
+    first = ",".join(header[:_MAX_JOINED]).strip()[:_MAX_JOINED]
+    form = next((words for words, pattern in _BEGINNINGS.items() if pattern.match(first)), "")
+    return f"the file begins like {form}, not like a CSV: {shorten(header[0])}" if form else ""
+
+
+def other_form(header: Sequence[str], delimiter: str = ",") -> str:
+    """A hint if the first line shows that the file is no CSV, or one with another delimiter."""
+    return other_format(header) or other_delimiter(header, delimiter)
+
+
 class HasHeader(Protocol):
     """A table in any representation."""
 
@@ -168,13 +195,21 @@ class HasHeader(Protocol):
         ...
 
 
-def with_delimiter(score: Score, predictions: Sequence[HasHeader | Fault], delimiter: str = ",") -> Score:
-    """The score of tables; if it is not 1 and a table appears to have another delimiter, the reason says so."""
-    headers = [table.header for table in predictions if not isinstance(table, Fault)]
-    hint = next((text for header in headers if (text := other_delimiter(header, delimiter))), "")
-    if not hint or 1 in (score.official, score.strict):
+def with_form(score: Score, predictions: Sequence[HasHeader | Fault], delimiter: str = ",") -> Score:
+    """The score of tables; if it is not 1 and a file begins like another format, or has rows longer than its header, the reason says so."""
+    if 1 in (score.official, score.strict):
         return score
-    return replace(score, reason=f"{score.reason}; {hint}", strict_reason=score.strict_reason and f"{score.strict_reason}; {hint}")
+    tables = [table for table in predictions if not isinstance(table, Fault)]
+    hint = next((text for table in tables if (text := other_form(table.header, delimiter))), "")
+    ragged = next((line for table in tables if (line := getattr(table, "ragged_line", None))), None)
+    if not hint and ragged is not None:
+        hint = f"{ragged_line(ragged)}, so the first fields of each row are read as its label, not as columns"
+    if not hint:
+        return score
+    strict = score.strict_reason
+    if strict and not (ragged is not None and ragged_line(ragged) in strict):
+        strict = f"{strict}; {hint}"
+    return replace(score, reason=f"{score.reason}; {hint}", strict_reason=strict)
 
 
 def cell_text(value: Any) -> str:

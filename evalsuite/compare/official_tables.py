@@ -514,8 +514,10 @@ def _explain(expected: "Side", predicted: "Side", evidence: TableDiff, n_found: 
 
 
 def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence: TableDiff) -> tuple[int, Closeness]:
-    """The predicted column with the fewest differing cells in the first rows, and why this one; if rows may be in any order, these say
-    little, so that in long tables a column of the same name is the closest.
+    """The predicted column to compare gold's with in the reason, and why this one.
+
+    The column of the same name, unless another one differs in less than half as many cells of the first rows; else the one that differs
+    least. If rows may be in any order, the first ones say little, so that in long tables the name decides.
     """
     n_predicted, i, n_rows = len(predicted), expected.chosen[n_found], evidence.n_rows
     n_ranked = evidence.n_sampled(n_predicted)
@@ -523,14 +525,17 @@ def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence:
     if names and expected.ignore_order and n_ranked < n_rows:
         return min(names, key=lambda k: abs(i - k)), "name"
     gold_start, predicted_start = (side.head(n_ranked) for side in (expected, predicted))
-    column, ranks = gold_start.unsorted_column(n_found), list[tuple[int, bool, int, int]]()
+    column, ranks = gold_start.unsorted_column(n_found), dict[int, tuple[int, int]]()
     for k in range(n_predicted):
         if expected.ignore_order:
             n_differ, _ = count_unmatched(column.values[:n_ranked], predicted_start.unsorted_column(k).values[:n_ranked])
         else:
             n_differ = len(differing_rows(column, predicted_start.unsorted_column(k), n_ranked))
-        ranks.append((n_differ, k not in names, abs(i - k), k))
-    return min(ranks)[-1], "closest" if n_ranked == n_rows else "sampled"
+        ranks[k] = n_differ, abs(i - k)
+    best, namesake = min(ranks, key=ranks.__getitem__), min(names, key=ranks.__getitem__, default=None)
+    if namesake is not None and namesake != best and 2 * ranks[best][0] >= ranks[namesake][0]:
+        return namesake, "name"
+    return best, "closest" if n_ranked == n_rows else "sampled"
 
 
 def _count_unmatched(

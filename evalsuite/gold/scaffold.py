@@ -13,6 +13,7 @@ from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import UsageError, did_you_mean, join_names, write_error
 from evalsuite.core.scores import METADATA, Rule
 from evalsuite.readers.csv_table import read_named_rows
+from evalsuite.readers.load_table import dialect_parameters
 
 ID_COLUMNS = ("id", "instance_id")
 QUESTION_COLUMNS = ("question", "input", "instruction", "prompt")
@@ -78,7 +79,8 @@ def make_gold(
 ) -> NewGold:
     """Write the new gold folder and the template next to it; `parameters` go into each table check, `rules` and `name` into the suite.
 
-    Both are written to temporary folders and renamed at the end. Raises `UsageError` if the folder exists, `OutputError`.
+    A file with another delimiter than the comma, or in UTF-16, makes the check read answers in the same way. Both are written to
+    temporary folders and renamed at the end. Raises `UsageError` if the folder exists, `OutputError`.
     """
     if target.exists():
         raise UsageError(f"{target} exists already", hint="--out names another folder")
@@ -89,7 +91,8 @@ def make_gold(
         for id_, path in tables.items():
             (part / id_).mkdir()
             shutil.copyfile(path, part / id_ / f"{id_}.csv")
-            check = {"func": "table_match", "parameters": {"gold": f"{id_}.csv", "ignore_order": True, **parameters.get(id_, {})}}
+            options = {"ignore_order": True, **dialect_parameters(path), **parameters.get(id_, {})}
+            check = {"func": "table_match", "parameters": {"gold": f"{id_}.csv", **options}}
             entries.append({"instance_id": id_, **({"question": questions[id_]} if questions.get(id_) else {}), "evaluation": check})
         _write_lines(part / f"{target.name}_eval.jsonl", entries)
         rules_line = "rules: strict\n" if rules == "strict" else ""

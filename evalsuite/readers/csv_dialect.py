@@ -30,6 +30,12 @@ class Dialect:
         """The dialect of a check with these parameters."""
         return cls(**{field.name: parameters[field.name] for field in fields(cls) if isinstance(parameters.get(field.name), str)})
 
+    def parameters(self) -> dict[str, str]:
+        """The parameters of a check that differ from the default dialect."""
+        return {
+            field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) != getattr(DEFAULT, field.name)
+        }
+
     def problem(self) -> str:
         """Why no file can be written in this dialect, "" if one can."""
         if len(self.delimiter) != 1 or self.delimiter in '"\r\n':

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from evalsuite.compare.columns import UnreadTable
-from evalsuite.compare.messages import other_delimiter
+from evalsuite.compare.messages import other_delimiter, other_form
 from evalsuite.compare.packed_text import Block, OddError
 from evalsuite.core.errors import FaultError, UsageError, count_words, reason_of
 from evalsuite.core.import_ref import ImportRef, LazyModule, np
@@ -265,9 +265,12 @@ def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits, dialect: Dial
     """
     data = dialect.rewritten(_content(handle, name, limits))
     try:
-        return _read_with_csv(data, name, limits)
-    except _OddFileError:
-        return _read_with_pandas(data, name, limits)
+        try:
+            return _read_with_csv(data, name, limits)
+        except _OddFileError:
+            return _read_with_pandas(data, name, limits)
+    except FaultError as error:
+        raise _says_form(error, data) from None
     except UnicodeDecodeError:
         raise FaultError("BAD_ENCODING", _other_format(data)) from None
     except MemoryError:
@@ -375,20 +378,50 @@ def _first_undecodable(path: Path) -> int:
 
 _FORMATS: Final = {
     b"PAR1": "Parquet",
+    b"ARROW1": "Arrow or Feather",
+    b"ORC": "ORC",
+    b"Obj\x01": "Avro",
     b"SQLite format 3\0": "an SQLite database",
     b"PK\x03\x04": "a ZIP archive, as Excel writes",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Excel file (.xls)",
     b"\x1f\x8b": "packed by gzip",
+    b"BZh": "packed by bzip2",
+    b"\xfd7zXZ\0": "packed by xz",
+    b"\x28\xb5\x2f\xfd": "packed by zstd",
+    b"%PDF-": "PDF",
+    b"\x89PNG": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"\x80\x04": "a Python pickle",
+    b"\x80\x05": "a Python pickle",
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
+# The first line of a file that Git LFS has not fetched; the format allows less than 1024 bytes.
+_LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 
 
 def _other_format(data: bytes) -> str:
-    """Say which known format begins like this data; empty for none."""
+    """Say which known format begins like this data, which is not UTF-8, or where its text ends; empty for data that is UTF-8."""
     format_ = (
         "a DuckDB database" if data[8:12] == b"DUCK" else next((what for magic, what in _FORMATS.items() if data.startswith(magic)), "")
     )
-    return f"the file is {format_}, not a CSV in UTF-8" if format_ else ""
+    if format_:
+        return f"the file is {format_}, not a CSV in UTF-8"
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return f"the text is not UTF-8: line {line} contains the byte 0x{data[error.start]:02X}"
+    return ""
+
+
+def _says_form(error: FaultError, data: bytes) -> FaultError:
+    """The fault BAD_CSV of some data, which also says what its first line looks like."""
+    first = next(filter(bytes.strip, data[:_CHUNK].splitlines()), b"").decode("utf-8-sig", "replace")
+    with suppress(csv.Error, StopIteration):
+        if error.fault.code == "BAD_CSV" and (form := other_form(next(csv.reader([first])))):
+            return FaultError("BAD_CSV", f"{error.fault.detail}; {form}")
+    return error
 
 
 def _is_archive(name: str) -> bool:
@@ -410,6 +443,8 @@ def _content(handle: BinaryIO, name: str, limits: Limits) -> bytes:
     if len(data) > cap:
         code, what = ("LIMIT", "unpacked, the file has") if unpack else ("TOO_LARGE", "the file has")
         raise FaultError(code, f"{what} more than {cap} bytes (limit file_bytes)")
+    if data.startswith(_LFS_POINTER) and len(data) < 1024:
+        raise FaultError("BAD_CSV", "the file is a pointer of Git LFS, not the table: `git lfs pull` fetches it")
     if data.count(b"\n") > limits["rows"] + 1:
         raise FaultError("LIMIT", f"the file has more than {int(limits['rows'])} lines (limit rows)")
     return data

@@ -84,6 +84,18 @@ def dialect_of(path: Path) -> Dialect:
         return detect_dialect(handle.read(_SNIFFED_BYTES))
 
 
+def dialect_parameters(path: Path) -> dict[str, str]:
+    """The parameters of a check with this CSV file as gold, which say how it is written: none if its first line has commas, or one column.
+
+    Raises `OSError`.
+    """
+    with path.open("rb") as handle:
+        head = handle.read(_SNIFFED_BYTES)
+    dialect = detect_dialect(head)
+    delimiters = DEFAULT.delimiter if DEFAULT.delimiter in head.decode(dialect.encoding, "replace").partition("\n")[0] else ",;\t|"
+    return detect_dialect(head, delimiters).parameters()
+
+
 def load_table(path: Path, limits: Limits, *, table: str | None = None, private: Path | None = None) -> Any:
     """A `Table`, or the value of a JSON file that is not a list of flat records.
 

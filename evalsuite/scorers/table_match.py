@@ -6,7 +6,7 @@ The comparison code is imported with the first table, because loading gold needs
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalsuite.compare.messages import with_delimiter
+from evalsuite.compare.messages import with_form
 from evalsuite.compare.official_cells import RESULT_SUITES, Reference
 from evalsuite.compare.table_parameters import Labels, is_bare, list_problem, needed_columns
 from evalsuite.core.errors import count_words
@@ -131,7 +131,7 @@ def table_match(
     strict = judge_any(prediction, golds, terms, **orders, officials=scores, reference=reference, comparisons=seen)
     score = join(official, strict)
     options: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_order, "order_by": order_by, "terms": terms}
-    return with_delimiter(with_margin(score, [prediction], golds, **options, comparisons=seen, any_gold=True), [prediction], delimiter)
+    return with_form(with_margin(score, [prediction], golds, **options, comparisons=seen, any_gold=True), [prediction], delimiter)
 
 
 def tables_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -205,4 +205,4 @@ def tables_match(
     options: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_orders, "comparisons": seen}
     strict = judge_each(prediction, gold, terms, names=names, **options, official=official, reference=reference)
     score = join(official, strict)
-    return score if message else with_delimiter(with_margin(score, prediction, gold, terms=terms, **options), prediction, delimiter)
+    return score if message else with_form(with_margin(score, prediction, gold, terms=terms, **options), prediction, delimiter)

@@ -53,6 +53,22 @@ def test_tables_become_gold(place: Path) -> None:
     assert (place / "src_gold/suite.yaml").read_text() == 'name: "src_gold"\n'
 
 
+def test_gold_is_read_as_it_is_written(place: Path) -> None:
+    """With semicolons or in UTF-16, and answers in the same way, also where examples choose the parameters; commas win over semicolons."""
+    for name, data in (("q1", b"a;b\n1;x\n2;y\n"), ("q2", "a\tb\n1\tx\n".encode("utf-16")), ("q3", b"a;b;c,d\n1,2\n")):
+        (place / f"src/{name}.csv").write_bytes(data)
+    (place / "good").mkdir()
+    (place / "good/q1.csv").write_bytes(b"b;a\ny;2\nx;1\n")
+    out = said("init --gold-from src --good good")
+    assert not lacks(
+        out, "note: q1: gold has delimiter ';', so", "note: q2: gold has delimiter '\\t', encoding 'utf-16', so", "gets full marks"
+    )
+    assert "is one column" not in out
+    first, second, third = (entry["evaluation"]["parameters"] for entry in spec(place / "gold"))  # type: ignore[index]
+    assert (first["delimiter"], second["encoding"], third) == (";", "utf-16", {"gold": "q3.csv", "ignore_order": True})
+    assert "condition_cols" not in first
+
+
 @pytest.mark.parametrize(("answer", "name"), [(b"\n", None), (b"Sales: 2024\n", "Sales: 2024")])
 def test_a_terminal_is_asked_for_folder_and_name(place: Path, answer: bytes, name: str | None) -> None:
     """Both questions are answered by a line; an empty one takes the default, and the name is the suite's."""

@@ -238,7 +238,7 @@ def test_the_example_as_a_process() -> None:
         ["ops_006", "BAD_ENCODING"],
         ["ops_007", "MISSING_INSTANCE"],
     ]
-    assert "(save the file as UTF-8)" in lines[1]
+    assert "(save the file as text in UTF-8)" in lines[1]
 
 
 def test_queries_of_instances_with_a_connection_are_no_faults(tmp_path: Path) -> None:

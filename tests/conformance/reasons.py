@@ -366,6 +366,9 @@ PREFIX = re.compile(rf"(?:gold|table) (?:(?P<at>\d+) of \d+ )?{QUOTED}: ", re.DO
 DELIMITER = re.compile(
     rf"(?P<rest>.*); {QUOTED} is one column: is the delimiter an? (?P<sign>.*)\? fields must be separated by commas", re.DOTALL
 )
+RAGGED = re.compile(r"(?P<rest>.*); line (?P<line>\d+) has more fields than the header, so the first fields .*", re.DOTALL)
+FORMAT = re.compile(rf"(?P<rest>.*); the file begins like (?P<form>.*), not like a CSV: (?P<first>{QUOTED})", re.DOTALL)
+MARKS = {"JSON": "[{", "HTML or XML": "<", "a Markdown table": "|", "a Markdown code block": "`"}
 SIGNS = {"semicolon": ";", "tab": "\t", "bar": "|"}
 
 
@@ -377,6 +380,15 @@ def untrue(claim: Claim) -> str:
         if len(header) != 1 or SIGNS[noted["sign"]] not in header[0]:
             return "the delimiter that it names stands nowhere"
         return untrue(replace(claim, reason=noted["rest"]))
+    if other := FORMAT.fullmatch(claim.reason):
+        first = claim.pair.prediction.header[0]
+        if not named(first, other["first"]) or first.lstrip()[0] not in MARKS[other["form"]]:
+            return "the file begins in another way"
+        return untrue(replace(claim, reason=other["rest"]))
+    if longer := RAGGED.fullmatch(claim.reason):
+        if claim.pair.prediction.ragged_line != int(longer["line"]):
+            return "no line is longer"
+        return untrue(replace(claim, reason=longer["rest"]))
     for pattern, check in CHECKS:
         found = re.fullmatch(pattern, claim.reason, re.DOTALL)
         if found is not None:

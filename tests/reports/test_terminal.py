@@ -41,7 +41,7 @@ def test_every_width_is_readable(runs: dict[Rule, Record], width: int) -> None:
     assert "…" not in numbers
     words = " ".join(numbers.split())
     assert all(flip["instance_id"] in words for flip in run.summary.flips)
-    assert "save the file as UTF-8" in " ".join(text.split())
+    assert "save the file as text in UTF-8" in " ".join(text.split())
     told = numbers[numbers.index(" signature") :].removeprefix(" signature").partition(" isolation")[0].split()
     assert "".join(told) == run.run["signature"]
     assert all(line.endswith("|") for line in told[:-1])

@@ -110,19 +110,38 @@ def test_what_a_parameter_changes(
 @pytest.mark.parametrize(
     ("header", "delimiter", "hint"),
     [
-        ("a,b", ";", "is the delimiter a comma? fields must be separated by semicolons"),
-        ("a;b", "^", "is the delimiter a semicolon? fields must be separated by '^'"),
-        ("a;b", ",", "is the delimiter a semicolon? fields must be separated by commas"),
+        ("a,b", ";", "'a,b' is one column: is the delimiter a comma? fields must be separated by semicolons"),
+        ("a;b", "^", "'a;b' is one column: is the delimiter a semicolon? fields must be separated by '^'"),
+        ("a;b", ",", "'a;b' is one column: is the delimiter a semicolon? fields must be separated by commas"),
         ("a;b", ";", ""),
+        *(("[", ",", "JSON"), ('{"id": 1', ",", "JSON"), ('[{"id": 1', ",", "JSON"), ("[1,2]", ",", "JSON"), ("[1] share", ",", "")),
+        *(("[{'id': 1}]", ",", "a Python list or dict"), ("```csv", ",", "a Markdown code block"), ("| id | a |", ",", "a Markdown table")),
+        *(("+----+", ",", "a table drawn with lines"), ("┌──┬──┐", ",", "a table drawn with lines"), ("+1 day", ",", "")),
+        *(("<!DOCTYPE html>", ",", "HTML or XML"), ('<table border="1">', ",", "HTML or XML"), ("<NA>", ",", ""), ("< 5", ",", "")),
+        *(("SELECT a FROM t", ",", "SQL"), ("insert into t values (1)", ",", "SQL"), ("Select one", ",", "")),
+        *(("sep=;", ",", "Excel's `sep=` line"), ("i\0d\0", ",", "UTF-16 without a byte order mark")),
     ],
 )
-def test_the_delimiter_of_the_check_is_named(header: str, delimiter: str, hint: str) -> None:
-    """A wrong table of one column whose name contains another delimiter than the check's is said to be written with that one."""
+def test_a_file_in_another_form_is_named(header: str, delimiter: str, hint: str) -> None:
+    """A wrong table of one column whose name is the beginning of another format, or contains another delimiter, is said to be that."""
     answer, gold = (Table(header=names, columns=((cell,),) * len(names), n_rows=1) for names, cell in (((header,), "x"), (("a", "b"), "1")))
     one, several = SCORERS.load("table_match"), SCORERS.load("tables_match")
+    if hint and "delimiter" not in hint:
+        hint = f"the file begins like {hint}, not like a CSV: {header!r}"
     for score in (one.score(answer, gold=gold, delimiter=delimiter), several.score([answer], gold=[gold], delimiter=delimiter)):
-        assert score.strict_reason.endswith(hint and f"'{header}' is one column: {hint}")
-        assert ("one column:" in score.strict_reason) is bool(hint)
+        assert (score.official, score.strict) == (0, 0)
+        assert score.strict_reason.endswith(hint and f"; {hint}")
+        assert any(words in score.strict_reason for words in ("one column:", "begins like")) is bool(hint)
+
+
+def test_rows_longer_than_the_header_are_named() -> None:
+    """Under the official rules too, where the fields before the last ones are no columns."""
+    answer, gold = (Table(header=("a", "b"), columns=(("1",), ("2",)), n_rows=1, ragged_line=line) for line in (2, None))
+    score = SCORERS.load("table_match").score(replace(answer, columns=(("x",), ("y",))), gold=gold)
+    assert score.reason.endswith(
+        "; line 2 has more fields than the header, so the first fields of each row are read as its label, not as columns"
+    )
+    assert score.strict_reason == "ragged rows: line 2 has more fields than the header"
 
 
 @pytest.mark.parametrize(

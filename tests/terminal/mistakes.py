@@ -440,7 +440,7 @@ validate s_type -> 1 | answer_type must be answer, file or files, found 'text'
 validate s_up -> 1 | BAD_PATH
 validate s_nofile -> 1 | MISSING_FILE
 validate s_unknown --gold gold -> 1 | did you mean 'geo_001'?
-run s_utf16 | BAD_ENCODING: the text is UTF-16, not UTF-8 | save the file as UTF-8
+run s_utf16 | BAD_ENCODING: the text is UTF-16, not UTF-8 | save the file as text in UTF-8
 run s_latin -> 0 | results_metadata.jsonl:1: BAD_ENCODING: byte 73 of line 1 is not UTF-8
 run sub --gold g_scorer | g_scorer/toy_eval.jsonl:1: unknown scorer 'strng_match' | did you mean 'string_match'?
 run sub --gold g_param -> 2 | g_param/toy_eval.jsonl:1: unknown parameter 'precison' of number_match (did you mean 'precision'?)

@@ -30,6 +30,7 @@ from evalsuite.analysis.explain.search import (
     chance_of_rows,
     show,
 )
+from evalsuite.compare.messages import other_format
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import count_words
 from evalsuite.core.scores import Fault, Table
@@ -44,7 +45,12 @@ MOST_TRIED: Final = 100
 
 
 def explain_table(judge: Judge, form: Table) -> list[Cause] | None:
-    """Return the proved causes of a wrong table, against whichever accepted gold proves any; None if nothing is proved."""
+    """Return the proved causes of a wrong table, against whichever accepted gold proves any; None if nothing is proved.
+
+    A file in another format than CSV has no cause: what is read of it is not its table.
+    """
+    if form.types is None and other_format(form.header):
+        return None
 
     def unlikeness(pair: TablePair) -> tuple[int, int]:
         shared = {header.casefold() for header in pair.gold.header} & {header.casefold() for header in pair.prediction.header}

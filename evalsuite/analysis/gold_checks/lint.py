@@ -33,7 +33,7 @@ from evalsuite.analysis.gold_checks.lint_values import (
     open_book,
     reader_fault,
 )
-from evalsuite.compare.messages import other_delimiter
+from evalsuite.compare.messages import other_delimiter, other_format
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, FaultError, GoldError, count_words, describe, did_you_mean, write_error
 from evalsuite.core.types import Check, Problem
@@ -166,7 +166,9 @@ def find_odd_rows(table: GoldTable) -> Iterator[LintFinding]:
     """Lines that are longer or shorter than the header, and blank lines: the reader shifts or skips them."""
     if not table.is_csv:
         return
-    if other := other_delimiter(table.table.header, Dialect.from_parameters(table.spot.check.parameters).delimiter):
+    if other := other_format(table.table.header):
+        yield table.finding("odd-format", other, hint="write the gold table as CSV")
+    elif other := other_delimiter(table.table.header, Dialect.from_parameters(table.spot.check.parameters).delimiter):
         hint = 'write gold and answers with that delimiter, or set the parameter "delimiter" of the check'
         yield table.finding("odd-delimiter", other, hint=hint)
     if table.table.ragged_line is not None:
@@ -535,6 +537,7 @@ PER_CHECK: dict[str, Kind] = {
 }
 # ... of a `GoldTable`
 PER_TABLE: dict[str, Kind] = {
+    "odd-format": Kind("warning", find_odd_rows, "a table whose first line begins like JSON, Markdown or another format that is no CSV"),
     "odd-delimiter": Kind("warning", find_odd_rows, "a table of one column whose header contains another delimiter than the comma"),
     "ragged-row": Kind("error", find_odd_rows, "a row longer than the header: the columns shift"),
     "short-row": Kind("warning", find_odd_rows, "a row shorter than the header"),

@@ -37,6 +37,7 @@ from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.readers.gold_files import read_gold_files
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_pair
+from evalsuite.readers.load_table import dialect_parameters
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.plan import refuse_changes, renamed, rules_of
 from evalsuite.runs.worker_pool import Pool
@@ -486,7 +487,7 @@ class _Examples:
     """The example answers of one gold table, judged under one rule; verdicts are cached."""
 
     def __init__(self, gold: Path, good: Sequence[Path], bad: Sequence[Path], rules: Rule) -> None:
-        self.names, rows = read_named_rows(gold)
+        self.names, rows = read_named_rows(gold, delimiters=dialect_parameters(gold).get("delimiter", ","))
         self.columns = list(zip(*(cells + [""] * (len(self.names) - len(cells)) for _, cells in rows), strict=True)) if rows else []
         self.good, self.bad, self.rules = good, bad, rules
         self._read = {answer: _read(answer, gold) for answer in {*good, *bad}}
@@ -528,7 +529,7 @@ class _Examples:
 def _read(answer: Path, gold: Path) -> tuple[Any, dict[str, Any]] | None:
     """Return (the answer, gold as a parameter) in the scorer's form; None for a file that cannot be read."""
     try:
-        return read_pair("table", str(answer), {"gold": str(gold)})
+        return read_pair("table", str(answer), {"gold": str(gold), **dialect_parameters(gold)})
     except FaultError:
         return None
 

@@ -187,6 +187,7 @@ PLANTED: list[tuple[str, Plant, str]] = [
     ("the same table in two instances", cities(STOCK), "equal-golds"),
     ("two equal alternatives", lambda m: m.files.update({"c2/b.csv": m.files["c2/a.csv"]}), "equal-alternatives"),
     # rows and columns
+    ("JSON in a table's place", cities('[{"city": "Oslo"}]\n'), "odd-format"),
     ("fields parted by semicolons", cities("city;visits\nOslo;1\nRome;2\n"), "odd-delimiter"),
     ("commas where the check has semicolons", table(delimiter=";"), "odd-delimiter"),
     ("rows longer than the header", cities("city,visits\nOslo,1,x\nRome,2,y\n"), "ragged-row"),
