@@ -430,11 +430,9 @@ def init_command(
         print(clean(f"note: no CSV files, left out: {', '.join(others[:_MOST_FINDINGS])}{' ...' * (len(others) > _MOST_FINDINGS)}"))
     if texts and new.unasked:
         print(clean(f"note: no question for {', '.join(new.unasked[:_MOST_FINDINGS])}{' ...' * (len(new.unasked) > _MOST_FINDINGS)}"))
-    for note in _choice_notes(rules, chosen):
+    for note in (*_choice_notes(rules, chosen), *_dialect_notes(tables)):
         print(clean(note))
     _print_state(new.folder)
-    for note in _dialect_notes(tables):
-        print(clean(note))
     if not parameters:
         print("decide: ignore_order (now true), condition_cols (now all columns), abs_tol and rel_tol (now the rules' own)")
     print(clean(f"fill in: the answer to each question is the file {template}/ID/ID.csv"))

@@ -113,6 +113,8 @@ def unreadable_column(table: Table) -> str | None:
             if is_read and all(cell is None for cell in column):
                 continue
             return f"a column of type {name}"
+        if "INTERVAL" in name and (value := next((cell for cell in column if isinstance(cell, str)), None)) is not None:
+            return f"the interval {value}"
         if item in ("DATE", "INTERVAL") and not is_packed and (value := next(filter(_is_beyond, column), None)) is not None:
             return f"the {item.lower()} {value}"
     return None

@@ -514,11 +514,7 @@ def _explain(expected: "Side", predicted: "Side", evidence: TableDiff, n_found: 
 
 
 def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence: TableDiff) -> tuple[int, Closeness]:
-    """The predicted column to compare gold's with in the reason, and why this one.
-
-    The column of the same name, unless another one differs in less than half as many cells of the first rows; else the one that differs
-    least. If rows may be in any order, the first ones say little, so that in long tables the name decides.
-    """
+    """The predicted column to compare gold's with in the reason, and why: as `nearest_column` of the strict rules."""
     n_predicted, i, n_rows = len(predicted), expected.chosen[n_found], evidence.n_rows
     n_ranked = evidence.n_sampled(n_predicted)
     names = [k for k in range(n_predicted) if predicted.header(k) == expected.header(n_found)]

@@ -20,7 +20,6 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from datetime import date, datetime
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,6 +32,17 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import duckdb, lazy_pattern, np
 from evalsuite.core.scores import Fault, Table
+from evalsuite.readers.duckdb_cells import (
+    MAY_NOT_FIT,
+    TIMES,
+    bytes_of_cells,
+    check_depth,
+    converted,
+    has_edge,
+    needs_text,
+    read_json,
+    with_texts,
+)
 from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SharedFile, check_readable, open_trusted
@@ -516,15 +526,8 @@ _FIRST_CHUNK_ROWS = 64
 _MOST_CHUNK_ROWS = 50_000
 _QUOTED = lazy_pattern(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _GENERATED = lazy_pattern(r"\bGENERATED\s+ALWAYS\b", re.IGNORECASE)
-# Types whose native value loses digits or needs pytz are fetched as text, in UTC.
-_AS_INSTANT = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NS")
-# What the client makes of infinity, and the types in which it may be.
-_EDGES: Final = (date.min, date.max, datetime.min, datetime.max)
-_TIMES: Final = lazy_pattern("DATE|TIMESTAMP|VARIANT")
-_read_json: Final = partial(json.loads, parse_int=str, parse_float=str)
 # Names and types of columns.
 Described = tuple[tuple[str, ...], tuple[str, ...]]
-_SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
 
 
 def read_duckdb(
@@ -714,47 +717,48 @@ class _Catalog:
         return replace(view, is_view=True) if isinstance(view, Table) else view
 
     def _fetch(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault:
-        """The rows of a FROM source, in chunks small enough to check the limit of bytes between them."""
+        """The rows of a FROM source; a column with a value that Python cannot hold, or that nests too deep, as texts."""
         header, types = _header_and_types(self.connection.execute(f"SELECT * FROM {place}"))
-        if any(map(_needs_text, types)):
-            named = zip(map(quoted_name, header), types, strict=True)
-            selected = ", ".join(f"CAST({column} AS VARCHAR)" if _needs_text(type_) else column for column, type_ in named)
+        in_text = {index for index, type_ in enumerate(types) if needs_text(type_)}
+        suspects = [index for index, type_ in enumerate(types) if MAY_NOT_FIT.search(type_)]
+        try:
+            return self._fetch_with(name, stored, place, limits, in_text)
+        except (OverflowError, RecursionError):
+            if not suspects:
+                raise
+        for index in suspects:
+            try:
+                self._fetch_with(name, stored, f"(SELECT {quoted_name(header[index])} FROM {place})", limits, set())
+            except (OverflowError, RecursionError):
+                in_text.add(index)
+        return self._fetch_with(name, stored, place, limits, in_text)
+
+    def _fetch_with(self, name: str, stored: str, place: str, limits: Limits, in_text: Collection[int]) -> Table | Fault:
+        """The rows of a FROM source, the columns `in_text` as texts, in chunks small enough to check the limit of bytes between them."""
+        header, types = _header_and_types(self.connection.execute(f"SELECT * FROM {place}"))
+        if in_text:
+            named = enumerate(map(quoted_name, header))
+            selected = ", ".join(f"CAST({column} AS VARCHAR)" if index in in_text else column for index, column in named)
             self.connection.execute(f"SELECT {selected} FROM {place}")
         columns: list[list[Any]] = [[] for _ in header]
         n_bytes, n_rows, chunk = 0, 0, _FIRST_CHUNK_ROWS
         while rows := self.connection.fetchmany(chunk):
             n_rows += len(rows)
             for index, cells in enumerate(zip(*rows, strict=True)):
-                n_bytes += _bytes_of_cells(cells, types[index])
-                columns[index].extend(map(_instant, cells) if types[index] in _AS_INSTANT else cells)
+                if types[index] == "VARIANT" and index not in in_text:
+                    check_depth(cells)
+                n_bytes += bytes_of_cells(cells, types[index])
+                columns[index].extend(converted(cells, types[index]) if index in in_text else cells)
             if n_bytes > limits["table_bytes"]:
                 return _too_many_fault(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
             if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"]:
                 return _too_many_fault(name, "rows than declared (limits rows and cells)")
             chunk = max(1, min(_MOST_CHUNK_ROWS, chunk * 4, _TARGET_CHUNK_BYTES * n_rows // n_bytes))
         for index, column in enumerate(columns):
-            if not _needs_text(types[index]) and _TIMES.search(types[index]) and ("_NS" in types[index] or _has_edge(column)):
+            if index not in in_text and TIMES.search(types[index]) and ("_NS" in types[index] or has_edge(column)):
                 texts = self.connection.execute(f"SELECT system.main.to_json({quoted_name(header[index])}) FROM {place}").fetchall()
-                columns[index] = [_with_texts(cell, text and _read_json(text)) for cell, (text,) in zip(column, texts, strict=True)]
+                columns[index] = [with_texts(cell, text and read_json(text)) for cell, (text,) in zip(column, texts, strict=True)]
         return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
-
-
-def _has_edge(cell: Any) -> bool:
-    """Whether a cell, or one inside it, is what the client makes of infinity."""
-    if isinstance(cell, dict | list | tuple):
-        return any(map(_has_edge, (*cell, *cell.values()) if isinstance(cell, dict) else cell))
-    return isinstance(cell, date) and cell in _EDGES
-
-
-def _with_texts(cell: Any, written: Any) -> Any:
-    """A cell with the text of each date and time inside it that Python cannot represent; `written` is the JSON of the cell."""
-    if isinstance(written, dict) and not isinstance(cell, dict) and len(written) == 1:
-        (written,) = written.values()  # of a UNION
-    if isinstance(cell, list | tuple) and isinstance(written, list):
-        return type(cell)(map(_with_texts, cell, written))
-    if isinstance(cell, dict) and isinstance(written, dict) and len(cell) == len(written):
-        return dict(zip(map(_with_texts, cell, written), map(_with_texts, cell.values(), written.values()), strict=True))
-    return written if isinstance(cell, date) and isinstance(written, str) and isinstance(_instant(written), str) else cell
 
 
 def _too_many_fault(name: str, what: str) -> Fault:
@@ -774,27 +778,3 @@ def _place(row: Sequence[Any]) -> str:
 def _header_and_types(result: "duckdb.DuckDBPyConnection") -> Described:
     columns = result.description or []
     return tuple(str(column[0]) for column in columns), tuple(str(column[1]) for column in columns)
-
-
-def _needs_text(type_: str) -> bool:
-    """Whether the client cannot convert a type to a native value."""
-    return "TIME ZONE" in type_ or type_ in _AS_INSTANT
-
-
-def _bytes_of_cells(cells: Sequence[Any], type_: str) -> int:
-    """The approximate size of cells in bytes; at least 8 each."""
-    if type_.startswith(_SIZED):
-        return sum(len(cell) for cell in cells if cell is not None) + 8 * len(cells)
-    if type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION", "VARIANT")):
-        return sum(len(str(cell)) for cell in cells) + 8 * len(cells)
-    return 8 * len(cells)
-
-
-def _instant(text: str | None) -> datetime | str | None:
-    """The datetime of an ISO text if Python can represent it exactly, else the text."""
-    if text is None or re.search(r"\.\d{6}0*[1-9]", text):
-        return text
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return text

@@ -26,6 +26,7 @@ from evalsuite.compare.packed_text import Block, OddError
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
+from evalsuite.readers.duckdb_cells import bytes_of_cells
 from evalsuite.readers.duckdb_tables import _register_descriptor_files, duckdb_table_names, read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
 from tests.attacks.mutate import repair_checksums
@@ -155,6 +156,10 @@ def test_names_fold_case_and_faults_stand_in_the_place_of_a_table(tmp_path: Path
         ("'12:00:00+02'::timetz", "TIME WITH TIME ZONE", "12:00:00+02"),
         ("['2024-01-01 00:00:00+05'::timestamptz]", "TIMESTAMP WITH TIME ZONE[]", "['2023-12-31 19:00:00+00']"),
         ("interval '2 days'", "INTERVAL", timedelta(days=2)),
+        ("to_days(2000000000)", "INTERVAL", "2000000000 days"),
+        ("[to_days(2000000000), to_days(1)]", "INTERVAL[]", "[2000000000 days, 1 day]"),
+        (f"'{'[' * 301}1{']' * 301}'::json::variant", "VARIANT", f"{'[' * 301}1{']' * 301}"),
+        ("'[[1]]'::json::variant", "VARIANT", [[1]]),
         ("'a'::enum('a', 'b')", "ENUM('a', 'b')", "a"),
         ("[1, null]", "INTEGER[]", [1, None]),
         ("{'x': [1]}", "STRUCT(x INTEGER[])", {"x": [1]}),
@@ -177,6 +182,20 @@ def test_each_type_is_read_as_a_value_that_loses_nothing(tmp_path: Path, express
     found = column(tmp_path, expression)
     assert found == (type_, cell)
     assert type(found[1]) is type(cell)
+
+
+def test_a_column_that_python_cannot_hold_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    """Of a column of intervals only those beyond Python's range are texts; all others are what the client makes of them."""
+    values = ("'1 year 2 months -3 days'", "'-04:05:06.000007'", "'100000:00:01.5'", "'-13 months'", "'0 days'", "to_years(170000000)")
+    known = [duckdb.sql(f"select interval {value}").fetchall()[0][0] for value in values[:-1]]
+    rows = ", ".join(f"({at}, {value}::interval)" for at, value in enumerate(values))
+    path = make(
+        tmp_path / "r.duckdb", f"create table t as select * from (values {rows}, (6, null)) x(i, v)", "create table u as select 1 as a"
+    )
+    found = read(path)
+    assert isinstance(found["t"], Table)
+    assert found["t"].columns == (list(range(7)), [*known, "170000000 years", None])
+    assert isinstance(found["u"], Table)
 
 
 def test_macros_and_views_of_the_file_shadow_nothing(tmp_path: Path) -> None:
@@ -450,7 +469,7 @@ def test_threads_that_read_one_file_do_not_move_each_other(tmp_path: Path) -> No
 )  # fmt: skip
 def test_how_large_cells_are(cells: list[Any], type_: str, size: int) -> None:
     """Eight bytes each, and the characters of what has any."""
-    assert duckdb_tables._bytes_of_cells(cells, type_) == size
+    assert bytes_of_cells(cells, type_) == size
 
 
 @pytest.mark.parametrize(("memory_mib", "limit"), [(2048, "1.0 GiB"), (128, "64.0 MiB"), (100, "64.0 MiB"), (130, "65.0 MiB")])

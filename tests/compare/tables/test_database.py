@@ -263,6 +263,8 @@ def test_what_a_submission_can_lack() -> None:
         ("INTERVAL", ["'292271 years'"]),
         ("INTERVAL", ["'300000 years'"]),
         ("INTERVAL[]", ["[INTERVAL '300000 years']"]),
+        ("INTERVAL", ["to_days(2000000000)", "INTERVAL '1 day'"]),
+        ("INTERVAL[]", ["[to_days(2000000000)]"]),
     ],
 )
 def test_what_the_reference_cannot_read(type_: str, cells: list[str], tmp_path: Path) -> None:
