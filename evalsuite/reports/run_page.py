@@ -185,10 +185,13 @@ def opened_facts(result: "Result") -> list[tuple[str, str]]:
     return rows + [(name, further.reason) for name, further in further_results(result).items() if further.reason]
 
 
-def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, groups: Sequence[str] = ()) -> "Markup":
+def opened_row(
+    result: "Result", evidence: Mapping[str, Any] | None = None, *, groups: Sequence[str] = (), is_alone: bool = False
+) -> "Markup":
     """Return the opened row as HTML: facts, proved cause and difference if known, fields, raw details.
 
-    `evidence` is one item of `explain.instance_evidence.explain_results`, already redacted.
+    `evidence` is one item of `explain.instance_evidence.explain_results`, already redacted. A row that `is_alone` on its page needs no
+    link to itself.
     """
     from markupsafe import Markup
 
@@ -200,7 +203,7 @@ def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, g
         "sql": str(proof_of.get("sql", "")).splitlines(),
         "asked": judge_exchanges(result.details),
         "raw": raw_details(result.details),
-        "link": "#" + quote(clean(result.instance_id)),
+        "link": "" if is_alone else "#" + quote(clean(result.instance_id)),
     }
     return Markup(environment().get_template("instance_body.html").render(values))
 

@@ -286,7 +286,7 @@ def instance_values(suite: SuiteView, record: "Record", result: "Result") -> dic
         "reference": fields["reference_output"] if fields else None,
         "output": submitted_texts(record).get(result.instance_id),
         "context": submitted_contexts(record).get(result.instance_id),
-        "body": opened_row(result, evidence.found.get(result.instance_id), groups=groups),
+        "body": opened_row(result, evidence.found.get(result.instance_id), groups=groups, is_alone=True),
         "note": evidence.note[:1].upper() + evidence.note[1:] + "." if evidence.note else "",
         "checks": checks,
     }

@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -181,7 +182,10 @@ def test_another_host_is_served_with_a_warning(tmp_path: Path) -> None:
 
 
 def test_each_scorer_of_several_has_its_column_and_its_reason(tmp_path: Path) -> None:
-    """A run's table has a column a scorer; an instance's page says why for each of them, and how each one scores."""
+    """A run's table has a column a scorer; an instance's page says why for each of them, and how each one scores.
+
+    Links inside a page lead somewhere.
+    """
     scorers, place = ["f1", "exact_match", "levenshtein"], tmp_path / ".evalsuite"
     suite = TestSuite("seas", scorers, input_text_list=["Which sea?"], reference_output_list=["the Black Sea"], root=place)
     suite.run("first", candidate_output_list=["the Red Sea"])
@@ -195,6 +199,7 @@ def test_each_scorer_of_several_has_its_column_and_its_reason(tmp_path: Path) ->
     assert [check["scorer"] for check in case["checks"]] == scorers
     assert all(f'class="mid">{name}</th>' in table for name in scorers)
     assert "the answer is not &#39;the Black Sea&#39;" in page
+    assert all(f'id="{place}"' in shown for shown in (table, page) for place in re.findall(r'href="#([^"]*)"', shown))
 
 
 def test_a_damaged_run_is_one_line_beside_the_others(tmp_path: Path) -> None:
