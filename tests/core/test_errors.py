@@ -15,6 +15,7 @@ from evalsuite.core.errors import (
     error_sentence,
     hint_of,
     join_names,
+    machine_error,
     machine_fault,
     naming_lost_folder,
     reason_of,
@@ -138,6 +139,9 @@ def test_who_is_at_fault_for_a_timeout() -> None:
     late = timeout_error("cpu", "the scorer", 2.5)
     assert (late.fault.code, late.side, str(late)) == ("TIMEOUT", "submission", "the scorer took longer than 2.5 seconds (limit seconds)")
     assert side_of(machine_fault("no memory")) == "setup"
+    placed = Fault(code="LIMIT", detail="no memory", where="a.csv", side="setup")
+    said = [machine_error("", placed), machine_error("b.csv", placed), machine_error("", machine_fault("no memory"))]
+    assert [error.message for error in said] == ["a.csv: no memory", "b.csv: no memory", "no memory"]
 
 
 def test_errors_in_one_sentence() -> None:

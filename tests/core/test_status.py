@@ -70,7 +70,7 @@ def test_what_each_status_is_worth() -> None:
 )
 def test_the_kind_of_a_result(result: Result, kind: str) -> None:
     """By its status, and of what was scored by its score."""
-    assert status.kind_of(result).name == kind
+    assert (status.kind_of(result).name, result.is_right) == (kind, kind == "right")
 
 
 def test_values_on_their_own_scale() -> None:

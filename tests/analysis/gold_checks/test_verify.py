@@ -320,6 +320,8 @@ def test_what_verifying_needs(made: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert checked(made, questions=made / "other.jsonl").good
     reseal(made / "run", lambda said, _: said["options"].pop("questions"))
     assert checked(made).good
+    with pytest.raises(UsageError, match=r"--databases .*none: no such folder"):
+        checked(made, databases=made / "none")
     metadata = made / "sub" / "results_metadata.jsonl"
     metadata.write_bytes(b"\xff\xfe")
     found = checked(made)
