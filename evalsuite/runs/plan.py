@@ -99,7 +99,8 @@ def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, 
     instances: Iterable[GoldInstance] = gold.instances
     if only:
         check_ids(gold, only)
-        instances = [instance for instance in instances if instance.instance_id in set(only)]
+        names = set(only)
+        instances = [instance for instance in instances if instance.instance_id in names]
     if group is not None:
         tags = sorted({tag for instance in gold.instances for tag in instance.groups})
         if group not in tags:

@@ -1,5 +1,6 @@
 """What is planned: the selected instances, the rules of each, and the warnings that concern no single instance."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,21 @@ def test_which_instances_are_planned(tmp_path: Path, filters: dict[str, Any], fo
     assert [task.instance.instance_id for task in tasks] == found
     assert [task.instance.instance_id for task in tasks if task.answer is not None] == ["sales_1"] * ("sales_1" in found)
     assert by_tag(tasks).get("easy", []) == [name for name in found if "easy" in IDS[name]]
+
+
+def test_many_ids_are_not_read_again_for_each_instance(tmp_path: Path) -> None:
+    """`verify` asks for all instances of a run by their ids."""
+
+    class Ids(list[str]):
+        n_read = 0
+
+        def __iter__(self) -> Iterator[str]:
+            self.n_read += 1
+            return super().__iter__()
+
+    ids = Ids(IDS)
+    assert len(plan(gold_of(), submission_of(tmp_path), rules=None, limits={}, only=ids)) == 3
+    assert ids.n_read <= 2
 
 
 @pytest.mark.parametrize(
