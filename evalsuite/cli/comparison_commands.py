@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 SidesGold = Annotated[
     Path | None,
-    Option("--gold", "--gold-dir", "--gold_dir", help="the gold of submission folders [default: the runs' own, else gold]", metavar="DIR"),
+    Option("--gold", "--gold-dir", help="the gold of submission folders [default: the runs' own, else gold]", metavar="DIR"),
 ]
 Rater = Annotated[str, Argument(help="a run's name or folder, or a .csv file with the columns instance_id and label")]
 

@@ -15,7 +15,6 @@ from evalsuite.cli.commands import commands_of_group
 from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import ProgressBar, console, print_document, print_step
 from evalsuite.compare.characters import clean
-from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.disk_cache import append_whole
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, GoldError, OutputError, UsageError, count_words, write_error
 from evalsuite.gold.layouts import convert, read_gold
@@ -37,14 +36,6 @@ if TYPE_CHECKING:
 GoldFolder = Annotated[Path, Argument(metavar="GOLD", help="the gold folder, or its spec file")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class GoldWorkers(opt.Workers):
-    """How gold is scored as its own answer."""
-
-    isolation: Annotated[str, Option(help="how files are isolated while they are read", metavar="process|none")] = "process"
-    jobs: Annotated[str, Option(help="answers scored in parallel: a number, or auto", metavar="N|auto")] = "auto"
-
-
 def gold_audit(
     gold: GoldFolder,
     rules: opt.TwoRules = None,
@@ -58,7 +49,7 @@ def gold_audit(
     form: Annotated[str, Option("--format", help="how the audit is written", metavar="text|json|md")] = "text",
     fail_under: Annotated[float | None, Option(help="exit 1 if less than this share of the wrong answers is caught", metavar="0-1")] = None,
     *,
-    workers: GoldWorkers,
+    workers: opt.Workers,
     plugin: opt.Plugins = None,
     databases: opt.Databases = None,
     json_: opt.Json = False,
@@ -260,7 +251,7 @@ def gold_check(
     frozen_clock: opt.FrozenClock = None,
     no_save: Annotated[bool, Option("--no-save", help="do not save gold's own score for later reports")] = False,
     *,
-    workers: GoldWorkers,
+    workers: opt.Workers,
     json_: opt.Json = False,
 ) -> int:
     """Score gold as its own answer: the suite's highest possible score under both rules, and each check that refuses its own gold.
@@ -530,7 +521,7 @@ def schema_infer(
     widen: Annotated[
         bool, Option("--widen", help="use all values, not only the first: integers with numbers are numbers; nulls, unions, enums")
     ] = False,
-    id_field: Annotated[str | None, Option("--id-field", "--id_field", help="the key that names a record; not part of the schema")] = None,
+    id_field: Annotated[str | None, Option("--id-field", help="the key that names a record; not part of the schema")] = None,
 ) -> int:
     """Print the JSON Schema inferred from gold's records."""
     from evalsuite.trees.json_schema import infer_schema
@@ -562,7 +553,7 @@ def schema_annotate(schema: SchemaFile) -> int:
 def schema_check(
     schema: SchemaFile,
     gold: Annotated[Path, Option(help="the gold records", metavar="FILE")],
-    id_field: Annotated[str | None, Option("--id-field", "--id_field", help="the key that names a record")] = None,
+    id_field: Annotated[str | None, Option("--id-field", help="the key that names a record")] = None,
     strict_types: Annotated[bool, Option("--strict-types", help="each value must be of its declared type")] = False,
     allow_missing: Annotated[bool, Option("--allow-missing", help="do not report fields that a record lacks")] = False,
     plugin: opt.Plugins = None,

@@ -332,7 +332,7 @@ def check_command(
     ctx: typer.Context,
     name: Annotated[str, Argument(metavar="ID|SCORER", help="an instance with --result_dir, else a scorer")],
     result_dir: opt.ResultDir = None,
-    gold_dir: Annotated[Path | None, Option("--gold-dir", "--gold_dir", help="the gold folder [default: gold]", metavar="DIR")] = None,
+    gold_dir: Annotated[Path | None, Option("--gold-dir", help="the gold folder [default: gold]", metavar="DIR")] = None,
     gold: Annotated[list[str] | None, Option(help="an accepted answer, with --result-dir the gold folder; may be repeated")] = None,
     prediction: Annotated[
         list[str] | None,
@@ -475,11 +475,7 @@ def validate_command(
     gold: Annotated[
         Path | None,
         Option(
-            "--gold",
-            "--gold-dir",
-            "--gold_dir",
-            help="the gold folder; its *_eval.jsonl is enough [default: check the submission alone]",
-            metavar="DIR",
+            "--gold", "--gold-dir", help="the gold folder; its *_eval.jsonl is enough [default: check the submission alone]", metavar="DIR"
         ),
     ] = None,
     layout: opt.Layout = None,

@@ -32,9 +32,9 @@ class Argument(Option):
     """The same for an argument."""
 
 
-GoldDir = Annotated[Path, Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", metavar="DIR", show_default=True)]
+GoldDir = Annotated[Path, Option("--gold", "--gold-dir", help="the gold folder", metavar="DIR", show_default=True)]
 ResultDir = Annotated[
-    Path | None, Option("--result-dir", "--result_dir", "--submission", help="the submission: a folder, or an archive of it", metavar="DIR")
+    Path | None, Option("--result-dir", "--submission", help="the submission: a folder, or an archive of it", metavar="DIR")
 ]
 Only = Annotated[list[str] | None, Option("--only", help="only these instances, separated by commas; may be repeated", metavar="ID,...")]
 _WHICH = "which verdict is the score [default: what the run or suite.yaml says, else official; trees: strict]"
@@ -50,14 +50,14 @@ Questions = Annotated[
     Path | None,
     Option(help="the file of questions with the database of each [default: spider2-*.jsonl next to gold]", metavar="FILE.jsonl"),
 ]
-LiveGold = Annotated[bool, Option("--live-gold", "--live_gold", help="take gold from its query if it has one, even if it also has a table")]
+LiveGold = Annotated[bool, Option("--live-gold", help="take gold from its query if it has one, even if it also has a table")]
 Mode = Annotated[
     str | None, Option("--mode", help="lite and snow: the kind of answers [default: detected from the files]", metavar="sql|exec_result")
 ]
 Limit = Annotated[list[str] | None, Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")]
 FrozenClock = Annotated[
     str | None,
-    Option("--frozen-clock", "--frozen_clock", help="the day, or the time in UTC, that queries use as the current time", metavar="DAY"),
+    Option("--frozen-clock", help="the day, or the time in UTC, that queries use as the current time", metavar="DAY"),
 ]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="print the last line only")]
 AllowUnscored = Annotated[
@@ -67,10 +67,8 @@ JudgeFile = Annotated[
     Path | None,
     Option("--judge", help="a file of judge settings; they override those of the suite", metavar="FILE.yaml", show_default=False),
 ]
-InvalidAs = Annotated[
-    str, Option("--invalid-as", "--invalid_as", help="the score of an answer without a verdict of the judge", metavar="null|zero")
-]
-FailUnder = Annotated[float | None, Option("--fail-under", "--fail_under", help="exit 1 if the score is lower", metavar="0-1")]
+InvalidAs = Annotated[str, Option("--invalid-as", help="the score of an answer without a verdict of the judge", metavar="null|zero")]
+FailUnder = Annotated[float | None, Option("--fail-under", help="exit 1 if the score is lower", metavar="0-1")]
 Plugins = Annotated[
     list[Path] | None, Option("--plugin", help="a Python file with scorers or parts of them; may be repeated", metavar="FILE.py")
 ]
@@ -83,19 +81,11 @@ OfRun = Annotated[str | None, Option("--run", help="a saved run, by name or fold
 
 GoldOfRun = Annotated[
     Path | None,
-    Option(
-        "--gold",
-        "--gold-dir",
-        "--gold_dir",
-        help="the gold folder; its plugins may be executed [default: the run's, else gold]",
-        metavar="DIR",
-    ),
+    Option("--gold", "--gold-dir", help="the gold folder; its plugins may be executed [default: the run's, else gold]", metavar="DIR"),
 ]
 SubmissionNow = Annotated[
     Path | None,
-    Option(
-        "--result-dir", "--result_dir", "--submission", help="where the submission is now: a folder, or an archive of it", metavar="DIR"
-    ),
+    Option("--result-dir", "--submission", help="where the submission is now: a folder, or an archive of it", metavar="DIR"),
 ]
 PublicKey = Annotated[
     Path | None, Option("--key", help="the public key that must verify the run's signature, see `evalsuite runs keys`", metavar="FILE.pub")
@@ -165,7 +155,7 @@ class Spread:
 
     def quick_values(self, words: Sequence[str]) -> dict[str, Any] | None:
         """Return the parameters' values in these words without typer; None if it must parse them: for help, an error, a rare form."""
-        rows = [row for parameter in self.parameters if (row := _Row.from_parameter(parameter)) is not None]
+        rows = [row for parameter in self.parameters if (row := Row.from_parameter(parameter)) is not None]
         values: dict[str, Any] = {parameter.name: parameter.default for parameter in self.parameters}
         try:
             lists_of_values = _parse_values(rows, words)
@@ -176,7 +166,7 @@ class Spread:
         return None if len(rows) < len(self.parameters) or ... in values.values() else values
 
 
-def _parse_values(rows: Sequence["_Row"], words: Sequence[str]) -> dict[str, list[Any]]:
+def _parse_values(rows: Sequence["Row"], words: Sequence[str]) -> dict[str, list[Any]]:
     """Return the values of each parameter in these words, in order. Raises one of several errors for words that typer must parse."""
     arguments = [row for row in rows if not row.names]
     options = {name: row for row in rows for name in row.names}
@@ -190,7 +180,7 @@ def _parse_values(rows: Sequence["_Row"], words: Sequence[str]) -> dict[str, lis
             row, value = arguments[0], word
             del arguments[: not row.is_list]
         else:
-            row = options[name]
+            row = options.get(name) or options[name.replace("_", "-")]
             if assigned and (row.kind is bool or not name.startswith("--")):
                 raise ValueError(word)
             value = "yes" if row.kind is bool else value if assigned else next(waiting)
@@ -200,7 +190,7 @@ def _parse_values(rows: Sequence["_Row"], words: Sequence[str]) -> dict[str, lis
     return values
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     """A parameter as `quick_values` reads it; an argument has no `names`."""
 
     name: str
@@ -210,7 +200,7 @@ class _Row(NamedTuple):
     how: Mapping[str, Any]
 
     @classmethod
-    def from_parameter(cls, parameter: Parameter) -> "_Row | None":
+    def from_parameter(cls, parameter: Parameter) -> "Row | None":
         """Return the row of a parameter; None if typer must read it."""
         about: Sequence[Any] = getattr(parameter.hint, "__metadata__", ())
         hint: Any = getattr(parameter.hint, "__origin__", None)
@@ -251,9 +241,7 @@ class Code:
     plugin: Plugins = None
     allow_programs: Annotated[
         bool,
-        Option(
-            "--allow-programs", "--allow_programs", help="run answers that are programs (python_unit_testing, pass_at_k) without a sandbox"
-        ),
+        Option("--allow-programs", help="run answers that are programs (python_unit_testing, pass_at_k) without a sandbox"),
     ] = False
 
     def load(self) -> None:

@@ -5,7 +5,7 @@ import inspect
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from evalsuite.cli.commands import ABOUT, COMMANDS, GROUPED, MEANT, MEANT_OPTIONS, REMOVED, grouped_name, page, plain_name
-from evalsuite.cli.options import RUNS, Argument, Group, Option, Spread, percent_hint
+from evalsuite.cli.options import RUNS, Argument, Group, Option, Parameter, Row, Spread, percent_hint
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.core.import_ref import ImportRef
 
@@ -179,8 +179,8 @@ SECTIONS = {
     "Cluster": "executor scheduler",
 }
 _SECTION_OF = {option: title for title, options in SECTIONS.items() for option in options.split()}
-# Spellings that work and are not shown: with underscores, and those of earlier versions.
-_TWIN = re.compile(r", --(?:[a-z]+(?:_[a-z]+)+|[a-z]+-column|gold-dir|submission|to)\b")
+# Spellings that work and are not shown: those of earlier versions.
+_TWIN = re.compile(r", --(?:[a-z]+-column|gold-dir|submission|to)\b")
 
 
 class HelpCommand(TyperCommand):
@@ -189,8 +189,13 @@ class HelpCommand(TyperCommand):
     everything = False
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the words as click does. Raises `UsageError` for an empty path, which would be the working folder."""
-        rest = super().parse_args(ctx, args)
+        """Parse the words as click does, `--gold_dir` as `--gold-dir`.
+
+        Raises `UsageError` for an empty path, which would be the working folder.
+        """
+        known = {spelled for parameter in self.params for spelled in parameter.opts}
+        n = args.index("--") if "--" in args else len(args)
+        rest = super().parse_args(ctx, [*(with_hyphens(word, known) for word in args[:n]), *args[n:]])
         for parameter in self.params:
             value = ctx.params.get(parameter.name)
             if hasattr(parameter.type, "readable") and "" in (value if isinstance(value, list | tuple) else (value,)):
@@ -198,7 +203,7 @@ class HelpCommand(TyperCommand):
         return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and the options; a second spelling with underscores is not shown."""
+        """Write the arguments and the options, each in its first spelling."""
         name = plain_name(ctx.command_path.removeprefix("evalsuite "))
         with formatter.section("Examples"):
             for words in EXAMPLES.get(name, ()):
@@ -224,6 +229,13 @@ class HelpCommand(TyperCommand):
             if rows := records.get(title):
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+def with_hyphens(word: str, known: Container[str]) -> str:
+    """Return an option of the `known` ones that is written with underscores, `--gold_dir=x`, with hyphens; any other word as it is."""
+    name, assigned, value = word.partition("=")
+    plain = name.replace("_", "-")
+    return f"{plain}{assigned}{value}" if word.startswith("--") and name not in known and plain in known else word
 
 
 @functools.cache
@@ -297,21 +309,24 @@ def for_typer(command: Callable[..., Any]) -> Callable[..., Any]:
         return spread(**values)
 
     kind, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
-    parameters = [(name, _typer_hint(hint), empty if default is ... else default) for name, hint, default in spread.parameters]
-    rows = [inspect.Parameter(name, kind, default=default, annotation=hint) for name, hint, default in parameters]
+    rows = [
+        inspect.Parameter(row.name, kind, default=empty if row.default is ... else row.default, annotation=_typer_hint(row))
+        for row in spread.parameters
+    ]
     call.__signature__ = inspect.Signature(rows)  # type: ignore[attr-defined]
     return call
 
 
 # Type of an option -> what stands for its value if nothing more specific does.
-_NUMBERS = {"int": "N", "float": "NUMBER"}
+_NUMBERS = {int: "N", float: "NUMBER"}
 
 
-def _typer_hint(hint: Any) -> Any:
+def _typer_hint(parameter_of_command: Parameter) -> Any:
+    hint, row = parameter_of_command.hint, Row.from_parameter(parameter_of_command)
     about = getattr(hint, "__metadata__", ())
     if not about or not isinstance(about[0], Option):
         return hint
-    number = next((word for kind, word in _NUMBERS.items() if kind in str(hint.__origin__)), None)
+    number = None if row is None else _NUMBERS.get(row.kind)
     how = {**({"metavar": number} if number else {}), **about[0].how}
     parameter = (typer.Argument if isinstance(about[0], Argument) else typer.Option)(*about[0].names, **how)
     return Annotated[hint.__origin__, parameter]
@@ -376,8 +391,9 @@ def usage_errors() -> tuple[type[Exception], ...]:
 
 
 def options_of(command: Any) -> list[str]:
-    """Return all spellings of a command's options, including its subcommands'."""
-    return [spelled for _, leaf in leaves(command, "") for parameter in leaf.params if _is_option(parameter) for spelled in parameter.opts]
+    """Return all spellings of a command's options, including its subcommands', with hyphens and with underscores."""
+    options = [parameter for _, leaf in leaves(command, "") for parameter in leaf.params if _is_option(parameter)]
+    return [word for option in options for spelled in option.opts for word in (spelled, spelled[:2] + spelled[2:].replace("-", "_"))]
 
 
 _PERCENT = re.compile(r"'([\d.]+ ?%)' is not a number")

@@ -159,9 +159,9 @@ class Place:
     """Options of the submission's location."""
 
     submission: Annotated[str | None, Argument(help="the submission folder, or its URL")] = None
-    result_dir: Annotated[
-        str | None, Option("--result-dir", "--result_dir", "--submission", help="the submission folder, or its URL", metavar="DIR")
-    ] = None
+    result_dir: Annotated[str | None, Option("--result-dir", "--submission", help="the submission folder, or its URL", metavar="DIR")] = (
+        None
+    )
 
     def name(self) -> str:
         """Return the folder or URL. Raises `UsageError` if none or two are given."""
@@ -243,11 +243,11 @@ class Reading:
     questions: opt.Questions = None
     live_gold: opt.LiveGold = False
     gold_cache: Annotated[
-        Path | None, Option("--gold-cache", "--gold_cache", help="read and write results of gold queries in this folder", metavar="DIR")
+        Path | None, Option("--gold-cache", help="read and write results of gold queries in this folder", metavar="DIR")
     ] = None
-    as_of: Annotated[
-        str | None, Option("--as-of", "--as_of", help="the day that gold queries are about [default: today]", metavar="YYYY-MM-DD")
-    ] = None
+    as_of: Annotated[str | None, Option("--as-of", help="the day that gold queries are about [default: today]", metavar="YYYY-MM-DD")] = (
+        None
+    )
     max_bytes_billed: Annotated[
         int | None, Option(help="the most that one BigQuery answer may bill: --limit billed_bytes=N", metavar="N", min=1)
     ] = None
@@ -281,15 +281,13 @@ def _print_note(text: str) -> None:
 class Upstream:
     """Options of the reference's command with other names here, or without effect; hidden in `--help`."""
 
-    max_workers: Annotated[
-        int | None, Option("--max_workers", "--max-workers", help="the reference's name of --jobs", min=1, max=256, hidden=True)
-    ] = None
+    max_workers: Annotated[int | None, Option("--max-workers", help="the reference's name of --jobs", min=1, max=256, hidden=True)] = None
     timeout: Annotated[float | None, Option(help="the reference's name of --limit seconds=N", min=0.001, hidden=True)] = None
     temp_dir: Annotated[
-        Path | None, Option("--temp_dir", "--temp-dir", help="accepted and ignored: TMPDIR is the folder for temporary files", hidden=True)
+        Path | None, Option("--temp-dir", help="accepted and ignored: TMPDIR is the folder for temporary files", hidden=True)
     ] = None
     is_sql_debug: Annotated[
-        bool, Option("--is_sql_debug", "--is-sql-debug", help="accepted and ignored: --debug shows the engine's messages", hidden=True)
+        bool, Option("--is-sql-debug", help="accepted and ignored: --debug shows the engine's messages", hidden=True)
     ] = False
 
     def apply_to(self, options: "RunOptions") -> "RunOptions":
@@ -336,7 +334,7 @@ class Printing(Showing):
     quiet: opt.Quiet = False
     github: Annotated[bool, Option("--github", help="also print GitHub annotations, and write the summary of the job")] = False
     reference_files: Annotated[
-        bool, Option("--reference-files", "--reference_files", help="also write the reference's files: RESULT_DIR-ids.csv and log.txt")
+        bool, Option("--reference-files", help="also write the reference's files: RESULT_DIR-ids.csv and log.txt")
     ] = False
 
 

@@ -73,9 +73,7 @@ def _example_command(entry: "Scorer", about: "Help") -> str:
     return shlex.join(["evalsuite", "check", entry.name, *words, *join_words(entry, parameters)])
 
 
-ConnectionsGold = Annotated[
-    Path | None, Option("--gold", "--gold-dir", "--gold_dir", help="a gold folder with more connections", metavar="DIR")
-]
+ConnectionsGold = Annotated[Path | None, Option("--gold", "--gold-dir", help="a gold folder with more connections", metavar="DIR")]
 DatabaseFolder = Annotated[Path | None, Option(help="the folder of database files", metavar="DIR")]
 
 
@@ -238,7 +236,7 @@ keys_commands = opt.Group.from_class(keys_new, keys_show)
 
 JudgeGold = Annotated[
     Path,
-    Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder with the judge settings, if --judge is not given", metavar="DIR"),
+    Option("--gold", "--gold-dir", help="the gold folder with the judge settings, if --judge is not given", metavar="DIR"),
 ]
 JsonToo = Annotated[bool, Option("--json", help="print one JSON object and nothing else")]
 _LONGEST = 2_000

@@ -124,7 +124,7 @@ class ComparisonGates:
     """Gates of candidates: the score of the last one, and each one's difference from the baseline."""
 
     fail_under: Annotated[
-        float | None, Option("--fail-under", "--fail_under", help="exit 1 if the score of the last candidate is lower", metavar="0-1")
+        float | None, Option("--fail-under", help="exit 1 if the score of the last candidate is lower", metavar="0-1")
     ] = None
     fail_on_regression: Annotated[bool, Option("--fail-on-regression", help="exit 1 if a candidate is worse at alpha")] = False
     allow_unscored: AllowUnscored = False

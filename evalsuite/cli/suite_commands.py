@@ -199,7 +199,6 @@ Candidates = Annotated[
     Option(
         "--candidate",
         "--candidate-column",
-        "--candidate_column",
         help="the column of outputs; several are a run each, named after it [default: candidate_output]",
     ),
 ]
@@ -222,9 +221,9 @@ def suite_create(
         Path, Option("--from", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with a row per test case", metavar="FILE")
     ],
     scorers: Annotated[list[str], Option("--scorer", help="the scorer, see `evalsuite gold scorers`; of several the first is the score")],
-    input_column: Annotated[str, Option("--input", "--input-column", "--input_column", help="the column of inputs")] = "input",
+    input_column: Annotated[str, Option("--input", "--input-column", help="the column of inputs")] = "input",
     reference_column: Annotated[
-        str, Option("--reference", "--reference-column", "--reference_column", help="the column of reference outputs")
+        str, Option("--reference", "--reference-column", help="the column of reference outputs")
     ] = "reference_output",
     description: Annotated[str, Option(help="saved with the suite and shown by `suite show`")] = "",
     parameters: Annotated[
@@ -315,11 +314,9 @@ def suite_run(
     run_name: Annotated[str | None, Argument(metavar="[RUN]", help="the run's name [default: the name of its file]")] = None,
     candidate_columns: Candidates = None,
     input_column: Annotated[
-        str | None, Option("--input", "--input-column", "--input_column", help="the column of inputs to join by [default: the suite's]")
+        str | None, Option("--input", "--input-column", help="the column of inputs to join by [default: the suite's]")
     ] = None,
-    context_column: Annotated[
-        str | None, Option("--context", "--context-column", "--context_column", help="the column of contexts, kept with the run")
-    ] = None,
+    context_column: Annotated[str | None, Option("--context", "--context-column", help="the column of contexts, kept with the run")] = None,
     *,
     about: About,
     code: opt.Code,

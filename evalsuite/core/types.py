@@ -143,6 +143,17 @@ class Check(Message, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         _CHECK_PLACE.compact(self)
 
+    @property
+    def golds(self) -> list[Any]:
+        """Its gold as a list: that of its parameters, or the one."""
+        gold = self.parameters.get("gold")
+        return gold if isinstance(gold, list) else [gold]
+
+    @property
+    def gold_names(self) -> list[str]:
+        """The texts among its gold: the names of files, for a scorer that reads gold from files."""
+        return [name for name in self.golds if isinstance(name, str)]
+
 
 class GoldInstance(Message, frozen=True, kw_only=True):
     """One question of the suite: its checks, further top-level keys of gold, and its groups.
@@ -236,6 +247,11 @@ class Answer(Message, frozen=True, kw_only=True):
     def is_query(self) -> bool:
         """Whether the answer is SQL: by its type, or as a file with a name that ends in .sql."""
         return self.answer_type == "sql" or (self.answer_type == "file" and str(self.value).lower().endswith(".sql"))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that it names; none for a text."""
+        return () if self.answer_type == "answer" else (self.value,) if isinstance(self.value, str) else tuple(self.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -314,9 +314,7 @@ def names_queries(check: Check) -> bool:
     reads = SCORERS.load(check.scorer).marker.reads
     if reads not in TABLES and not (reads in TEXTS and check.extra.get("temporal") is True):
         return False
-    gold = check.parameters.get("gold")
-    names = gold if isinstance(gold, list) else [gold]
-    return bool(names) and all(isinstance(name, str) and name.lower().endswith(".sql") for name in names)
+    return bool(check.golds) and all(isinstance(name, str) and name.lower().endswith(".sql") for name in check.golds)
 
 
 def _warn_of_misplaced_keys(evaluation: Obj, where: str) -> list[Problem]:

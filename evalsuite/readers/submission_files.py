@@ -81,11 +81,10 @@ def submission_files(submission: Submission) -> list[str]:
     """The paths below the submission folder that its score depends on: the metadata file, then each file an answer names, in its order."""
     names = {submission.metadata or METADATA: None}
     for answer in submission.answers.values():
-        if answer.answer_type != "answer" and answer.fault is None:
-            for name in [answer.value] if isinstance(answer.value, str) else answer.value:
-                # A refused path is never opened: its text is part of the metadata file.
-                with contextlib.suppress(FaultError):
-                    names[resolve_in_side(answer.instance_id, name)] = None
+        for name in answer.paths if answer.fault is None else ():
+            # A refused path is never opened: its text is part of the metadata file.
+            with contextlib.suppress(FaultError):
+                names[resolve_in_side(answer.instance_id, name)] = None
     return list(names)
 
 
@@ -144,7 +143,7 @@ def read_of(tasks: Sequence[Task], results: Mapping[str, Result]) -> dict[str, s
         answer, result = task.answer, results.get(task.instance.instance_id)
         if answer is None or result is None or not result.digests:
             continue
-        for path in [answer.value] if isinstance(answer.value, str) else answer.value:
+        for path in answer.paths:
             if len(digest := result.digests.get(path, "")) == _DIGITS:
                 digests.setdefault(resolve_in_side(answer.instance_id, path), digest)
     return digests
@@ -198,12 +197,12 @@ def uncertain_instances(
 
 def _is_of(task: Task, result: Result, contents: Mapping[str, str]) -> bool:
     answer = task.answer
-    if answer is None or answer.fault is not None or answer.answer_type == "answer":
+    if answer is None or answer.fault is not None or not answer.paths:
         return True
     if not result.digests:
         # LIMIT is unscored if the machine ended the worker.
         return result.status not in ("timeout", "crashed") and (result.status, result.fault) != ("unscored", "LIMIT")
-    for path in [answer.value] if isinstance(answer.value, str) else answer.value:
+    for path in answer.paths:
         # A path refused as such is never opened.
         with contextlib.suppress(FaultError):
             if path in result.digests and result.digests[path] != contents.get(resolve_in_side(answer.instance_id, path)):

@@ -274,8 +274,7 @@ def _digests(task: Task, reader: socket.socket) -> dict[str, str]:
     """Return the digest of each file that the reader read. Only well-formed entries of its message count."""
     assert task.answer is not None
     digests = json.loads(_receive(reader, _MOST_DIGESTS))
-    paths = [task.answer.value] if isinstance(task.answer.value, str) else task.answer.value
-    return {path: str(digests[path])[:_LONGEST_DIGEST] for path in paths if path in digests}
+    return {path: str(digests[path])[:_LONGEST_DIGEST] for path in task.answer.paths if path in digests}
 
 
 def _json(value: Any) -> bytes:

@@ -46,7 +46,7 @@ def query_files(task: Task, check: Check, *, live: bool = False) -> list[Path]:
     if lacks_gold(task, check):
         return find_queries(task, check)
     files = find_queries(task, check) if live else []
-    return [] if reads == "tables" and len(files) != len(gold_names(check)) else files
+    return [] if reads == "tables" and len(files) != len(check.gold_names) else files
 
 
 def is_scored_by(task: Task, check: Check) -> bool:
@@ -98,14 +98,8 @@ def lacks_gold(task: Task, check: Check) -> bool:
     )
 
 
-def gold_names(check: Check) -> list[str]:
-    """Return the gold files that a check names."""
-    gold = check.parameters.get("gold")
-    return [name for name in (gold if isinstance(gold, list) else [gold]) if isinstance(name, str)]
-
-
 def _files(task: Task, check: Check) -> Iterator[Path]:
-    for name in gold_names(check):
+    for name in check.gold_names:
         try:
             yield task.gold_folder / resolve_in_side(task.instance.instance_id, name)
         except FaultError:

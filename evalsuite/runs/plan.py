@@ -139,8 +139,7 @@ def renamed(task: Task, name: str, check: Check) -> Task:
     assert task.answer is not None
     id_, value = task.instance.instance_id, task.answer.value
     if task.answer.answer_type in ("file", "files"):
-        named = value if isinstance(value, tuple) else (value,)
-        files = tuple(file if isinstance(file, FromRoot) else FromRoot(f"{id_}/{file}") for file in named)
+        files = tuple(file if isinstance(file, FromRoot) else FromRoot(f"{id_}/{file}") for file in task.answer.paths)
         value = files if isinstance(value, tuple) else files[0]
     if SCORERS.load(check.scorer).marker.gold_files is not None:
         check = with_own_files(check, id_, task.gold_folder, keys=("gold", "schema"))

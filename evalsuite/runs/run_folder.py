@@ -412,12 +412,11 @@ def _leaf(task: Task, result: Result, gold: Mapping[str, Sequence[tuple[str, str
     name, answer = task.instance.instance_id, task.answer
     checks = [[check.scorer, dict(check.parameters)] for check in task.instance.checks]
     submitted: list[object] = [] if answer is None else [answer.answer_type, answer.value]
-    if answer is not None and answer.fault is None and answer.answer_type != "answer":
-        for path in [answer.value] if isinstance(answer.value, str) else answer.value:
-            # A path that is refused is never opened.
-            with suppress(FaultError):
-                file = resolve_in_side(name, path)
-                submitted.append(result.digests.get(path) or contents.get(file))
+    for path in answer.paths if answer is not None and answer.fault is None else ():
+        # A path that is refused is never opened.
+        with suppress(FaultError):
+            file = resolve_in_side(name, path)
+            submitted.append(result.digests.get(path) or contents.get(file))
     # A row that was read back has 1 instead of 1.0.
     numbers = ", ".join(["null" if value is None else repr(float(value)) for value in (result.score, result.official, result.strict)])
     verdict = f"[{_quoted(result.status)}, {numbers}, {'null' if result.fault is None else _quoted(result.fault)}]"

@@ -62,11 +62,11 @@ class ScoreCache:
                     some.append(task)
                     states.append((task, state))
             # A file is hashed only if another answer to its instance is cached.
-            places = self._memo.get_all("scored", [self._place(task) for task in some if _names_files(task)])
+            places = self._memo.get_all("scored", [self._place(task) for task in some if task.answer and task.answer.paths])
             keys = {
                 task.instance.instance_id: key.hex()
                 for task, state in states
-                if not _names_files(task) or self._place(task) in places
+                if not (task.answer and task.answer.paths) or self._place(task) in places
                 if (key := task_key(task, self._base, self._gold, self._read(task), state)) is not None
             }
             stored = self._memo.get_all("score", list(keys.values()))
@@ -95,7 +95,7 @@ class ScoreCache:
             if key is not None and not self._gold.find_changed(_gold_files(task, self._gold)):
                 self._fresh.append(result)
                 self._keys += key
-                if _names_files(task):
+                if task.answer and task.answer.paths:
                     self._places.append(self._place(task))
 
     def _place(self, task: Task) -> str:
@@ -106,7 +106,7 @@ class ScoreCache:
         """Return the digest of each file of an answer that can be opened."""
         digests: dict[str, str] = {}
         with contextlib.suppress(FaultError, OSError):
-            for path in _paths(task):
+            for path in task.answer.paths if task.answer else ():
                 most, name = task.limits["file_bytes"], resolve_in_side(task.instance.instance_id, path)
                 with open_confined(task.submission_folder, name, limit_bytes=most, gold_inodes=self._gold_inodes) as handle:
                     digests[path] = content_digest(handle).hexdigest()
@@ -135,8 +135,7 @@ def task_key(task: Task, base: str, gold: GoldFiles, digests: Mapping[str, str],
     """
     if task.answer is None or task.answer.fault is not None or any(check.scorer not in SCORERS.bundled for check in task.instance.checks):
         return None
-    # The key already covers the order of a list and repetitions.
-    paths = _paths(task)
+    paths = dict.fromkeys(task.answer.paths)  # the key already covers the order of a list and repetitions
     if any(len(digests.get(path, "")) != _DIGITS for path in paths):
         return None
     try:
@@ -149,18 +148,6 @@ def task_key(task: Task, base: str, gold: GoldFiles, digests: Mapping[str, str],
     described = [base, task.instance.instance_id, task.rules, checks, task.answer.answer_type, task.answer.value, bytes_of, state]
     text = json.dumps(described, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-def _names_files(task: Task) -> bool:
-    return task.answer is not None and task.answer.answer_type != "answer"
-
-
-def _paths(task: Task) -> list[str]:
-    """Return the distinct files that an answer names."""
-    if task.answer is None or not _names_files(task):
-        return []
-    value = task.answer.value
-    return [value] if isinstance(value, str) else list(dict.fromkeys(value))
 
 
 def _gold_files(task: Task, gold: GoldFiles) -> list[str]:

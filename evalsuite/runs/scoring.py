@@ -133,9 +133,7 @@ def _why_no_gold(task: Task) -> str:
         codes = [problem.code for problem in check.problems if problem.blocks >= {*RULES} and problem.code != "NEEDS_CONNECTION"]
         if codes:
             return faulty if "BAD_SPEC" in codes else absent
-        gold_files = check.parameters.get("gold")
-        names = [name for name in (gold_files if isinstance(gold_files, list) else [gold_files]) if isinstance(name, str)]
-        places = [name if isinstance(name, FromRoot) else f"{task.instance.instance_id}/{name}" for name in names]
+        places = [name if isinstance(name, FromRoot) else f"{task.instance.instance_id}/{name}" for name in check.gold_names]
         if check.scorer not in _OF_FILES or check.computed is not None:
             return ""
         return "" if any((task.gold_folder / place).exists() for place in places) else absent
@@ -164,8 +162,7 @@ def _gold_texts(tasks: Sequence[Task]) -> dict[int, dict[int, str]]:
 
 def _gold_words(task: Task) -> set[Words]:
     """Return the words of each gold of a task's text checks; a single digit or letter is left out."""
-    golds = [check.parameters.get("gold") for check in task.instance.checks]
-    flat = [value for gold in golds for value in (gold if isinstance(gold, list) else [gold]) if isinstance(value, _TEXTS)]
+    flat = [value for check in task.instance.checks for value in check.golds if isinstance(value, _TEXTS)]
     word_lists = {tuple(_WORD.findall(str(value).casefold())) for value in flat}
     return {words for words in word_lists if sum(map(len, words)) > 1 and len(words) <= _MOST_GOLD_WORDS}
 
@@ -193,9 +190,9 @@ def _golds_in(text: str, golds: Golds, task: Task) -> int:
 def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int]], gold_digests: Mapping[str, str]) -> str:
     """Return the name of the gold file that an answer's file equals byte for byte; empty if there is none."""
     answer = task.answer
-    if answer is None or answer.answer_type == "answer" or not answer.value:
+    if answer is None or not any(answer.paths):
         return ""
-    name = answer.value if isinstance(answer.value, str) else answer.value[0]
+    name = answer.paths[0]
     if len(digest := result.digests.get(name, "")) == _DIGITS:
         equal = (gold for gold in _gold_names(task) if gold_digests.get(_relative_name(task, gold)) == digest)
         if (first := next(equal, "")) or all(_relative_name(task, gold) in gold_digests for gold in _gold_names(task)):
@@ -225,8 +222,7 @@ def _gold_names(task: Task) -> Iterator[str]:
     """Yield the gold files that a task's checks name."""
     for check in task.instance.checks:
         if SCORERS.load(check.scorer).marker.gold_files is not None:
-            gold = check.parameters.get("gold")
-            yield from (name for name in (gold if isinstance(gold, list) else [gold]) if isinstance(name, str))
+            yield from check.gold_names
 
 
 def _same_bytes(first: BinaryIO, second: BinaryIO) -> bool:

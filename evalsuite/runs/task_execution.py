@@ -146,18 +146,16 @@ def read_equal(task: Task, files: Mapping[str, tuple[int | None, str]]) -> dict[
 
     assert task.answer is not None
     checks = applicable_checks(task.instance, task.answer)
-    paths = [task.answer.value] if isinstance(task.answer.value, str) else task.answer.value
-    if len(checks) > 1 or checks[0].problems or set(files) != set(paths):
+    paths = task.answer.paths
+    if not paths or len(checks) > 1 or checks[0].problems or set(files) != set(paths):
         return None
-    form, parameters = SCORERS.load(checks[0].scorer).marker.reads, checks[0].parameters
-    gold, folder = parameters.get("gold"), checks[0].computed or task.gold_folder
-    names = [name for name in (gold if isinstance(gold, list) else [gold]) if isinstance(name, str)]
+    form, folder = SCORERS.load(checks[0].scorer).marker.reads, checks[0].computed or task.gold_folder
     of_gold: dict[str, Any] = {
-        "parameters": parameters, "folder": folder, "instance_id": task.instance.instance_id, "limits": task.limits
+        "parameters": checks[0].parameters, "folder": folder, "instance_id": task.instance.instance_id, "limits": task.limits
     }  # fmt: skip
     copies = {}
     for path, known in files.items():
-        found = (read_gold_copy(form, path, *known, name, **of_gold) for name in names)
+        found = (read_gold_copy(form, path, *known, name, **of_gold) for name in checks[0].gold_names)
         if (copy := next((copy for copy in found if copy is not None), None)) is None:
             return None
         copies[path] = copy

@@ -364,13 +364,14 @@ def size_of(task: Task) -> int:
     """Return the bytes of a task's answer; files are sized by `lstat`. A wrong number here only changes the time limit."""
     if task.answer is None:
         return 0
-    value = task.answer.value
     if task.answer.answer_type == "answer":
-        return len(value)
+        return len(task.answer.value)
     total = 0
-    for name in {value} if isinstance(value, str) else set(value):
+    for name in set(task.answer.paths):
+        # A path from the submission's root has a type of its own.
+        place = f"{task.instance.instance_id}/{name}" if type(name) is str else name
         with suppress(OSError, ValueError):
-            total += os.lstat(f"{task.submission_folder}/{task.instance.instance_id}/{name}").st_size
+            total += os.lstat(f"{task.submission_folder}/{place}").st_size
     return min(total, int(task.limits["file_bytes"]))
 
 

@@ -128,9 +128,6 @@ def gold_findings(
     *,
     warn_missing: bool,
     strict_types: bool = False,
-    comparators: Named | None = None,
-    transforms: Named | None = None,
-    limits: TreeLimits = DEFAULT_LIMITS,
 ) -> list[Finding]:
     """Return everything that `validate_gold` would raise or remark, over all records; empty if gold fits the schema.
 
@@ -139,13 +136,13 @@ def gold_findings(
     """
     notices: list[Notice] = []
     # Whoever judges meanings judges the same value as the same.
-    all_comparators = {"semantic": lambda *_: ComparatorResult(1.0, "semantic"), **(comparators or {})}
-    scoring = Scoring(schema, None, comparators=all_comparators, transforms=transforms, limits=limits, notify=notices.append)
+    same = {"semantic": lambda *_: ComparatorResult(1.0, "semantic")}
+    scoring = Scoring(schema, None, comparators=same, notify=notices.append)
     check = _GoldCheck(id_field, warn_missing, strict_types)
     findings = [Finding(None, notice.path, notice.kind, notice.message) for notice in dict.fromkeys(notices) if notice.kind in UNREAD]
     ids: dict[tuple[type, Any], int] = {}
     for index, record in enumerate(gold):
-        inspect(record, limits, where=f"record {index}")
+        inspect(record, where=f"record {index}")
         label: Any = index
         problems: list[tuple[str, str, str]] = []
         if id_field is not None:

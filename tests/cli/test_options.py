@@ -68,7 +68,9 @@ def _comparable(value: Any) -> Any:
     return str([*map(str, value)] or None) if isinstance(value, list | tuple) else str(value)
 
 
-@pytest.mark.parametrize("words", [["a"], ["a", "--gold", "g", "--no-save"], ["--result_dir=a", "-q", "-o", "b.md", "--fail-under", "0.5"]])
+@pytest.mark.parametrize(
+    "words", [["a"], ["a", "--gold", "g", "--no-save"], ["--result_dir=a", "-q", "-o", "b.md", "--fail-under", "0.5"], ["a", "--no_cache"]]
+)
 def test_usual_calls_of_run_need_no_typer(words: list[str]) -> None:
     """Usual words are read at once; the values are those of the parser."""
     values = Spread(COMMANDS["run"].load()).quick_values(words)

@@ -11,8 +11,10 @@ from evalsuite.gold.layouts import LAYOUTS, convert, layout_of, read_gold, read_
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.paths import FromRoot, resolve_in_side
 from evalsuite.readers.submission_files import submission_files, submission_hash
+from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
+from evalsuite.sandbox.limits import size_of
 from tests.gold.layouts import CITIES, gold_folder, submission_folder
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -233,6 +235,14 @@ def test_the_hash_covers_the_answer_files(tmp_path: Path) -> None:
     assert submission_hash(read_submission(b, layout="lite")) != first
     (a / "a.csv").write_text("n\n2\n")
     assert submission_hash(read_submission(a, layout="lite")) != first
+
+
+def test_an_answer_file_counts_with_its_size(tmp_path: Path) -> None:
+    """It gives the answer its time, and the run its number of answers at once."""
+    answers = read_submission(submission_folder(tmp_path / "s", {"a.csv": "n\n1\n"}), layout="lite")
+    gold = read_gold(gold_folder(tmp_path / "gold", {"a": {}}, {"a.csv": CITIES}))
+    (task,) = plan(gold, answers, rules=None, limits=DEFAULT_LIMITS)
+    assert size_of(task) == 4
 
 
 def test_only_a_layout_leaves_the_instance_folder(tmp_path: Path) -> None:

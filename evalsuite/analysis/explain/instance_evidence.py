@@ -231,16 +231,14 @@ def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: 
     # The table of a query does not exist any more once the command is over.
     if reads not in ("table", "tables", "database") or task.answer is None or task.executed is not None:
         return
-    gold, value = check.parameters["gold"], task.answer.value
-    golds = [gold] if isinstance(gold, str) else list(gold)
+    golds = check.golds
     dialect = Dialect.from_parameters(parameters)
-    submitted_names = [value] if isinstance(value, str) else list(value)
     for i, pair in enumerate(table_pairs(form, parameters, reads, rules)):
         if reads == "table" and len(golds) > 1:
             # One statement is enough: names alone do not show which gold was the closest.
             i = next((k for k, name in enumerate(golds) if name == pair.gold.name), i)
         gold_file = _place(task.gold_folder, task, golds[i if reads != "database" else 0])
-        prediction_file = _place(task.submission_folder, task, submitted_names[i if reads == "tables" else 0])
+        prediction_file = _place(task.submission_folder, task, task.answer.paths[i if reads == "tables" else 0])
         yield table_sql(pair, gold=gold_file, prediction=prediction_file, rules=rules, dialects=(dialect, dialect))
 
 

@@ -227,12 +227,10 @@ def all_golds(gold: Gold) -> tuple[tuple[str, ...], tuple[str, ...]]:
     texts, numbers = dict[str, None](), dict[str, None]()
     for instance in gold.instances:
         for check in instance.own_checks:
-            golds = check.parameters.get("gold")
-            items = golds if isinstance(golds, list) else [golds]
             if check.scorer == "string_match":
-                texts |= dict.fromkeys(item for item in items if isinstance(item, str) and item.strip())
+                texts |= dict.fromkeys(text for text in check.gold_names if text.strip())
             elif check.scorer == "number_match":
-                numbers |= dict.fromkeys(str(value) for item in items if (value := read_gold_number(item)) is not None)
+                numbers |= dict.fromkeys(str(value) for item in check.golds if (value := read_gold_number(item)) is not None)
     return tuple(texts), tuple(numbers)
 
 
@@ -387,18 +385,16 @@ def _answers_of(
 def _text_answers(
     check: Check, options: AuditOptions, random_: random.Random
 ) -> tuple[GeneratedAnswer, list[GeneratedAnswer], list[GeneratedAnswer]]:
-    accepted = check.parameters.get("gold")
-    items = accepted if isinstance(accepted, list) else [accepted]
     needs_all = check.parameters.get("conj") == "and"
     if check.scorer == "string_match":
-        golds = [item for item in items if isinstance(item, str) and item]
+        golds = list(filter(None, check.gold_names))
         if not golds:
             raise NotAuditedError("has no gold")
         gold_text = " and ".join(golds) if needs_all else golds[0]
         wrong = list(text_mutants(golds, every=needs_all, others=options.texts, random_=random_))
         return right_answer(OWN, gold_text), wrong, list(text_variants(golds, every=needs_all))
-    numbers = [value for item in items if (value := read_gold_number(item)) is not None]
-    if not numbers or len(numbers) < len(items):
+    numbers = [value for item in check.golds if (value := read_gold_number(item)) is not None]
+    if not numbers or len(numbers) < len(check.golds):
         raise NotAuditedError("gold is not a number")
     others = list(map(Decimal, options.numbers))
     percentage = bool(check.parameters.get("percentage"))

@@ -34,7 +34,6 @@ from evalsuite.core.types import Answer, Check, Fault, Gold, GoldInstance, Table
 from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.load_answer import read_gold_files
 from evalsuite.readers.paths import resolve_in_side
-from evalsuite.runs.gold_queries import gold_names
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.json_values import alternatives_of
 
@@ -163,7 +162,7 @@ def own_answers(gold: Gold, instance: GoldInstance, check: Check, folder: Path, 
         return [_answer(instance, "answer", text) for text in _texts(accepted, check.parameters.get("conj", "or"))]
     if reads == "tree":
         return [_tree(gold, instance, check, folder, limits)]
-    names = gold_names(check)
+    names = check.gold_names
     for name in names:
         _copy(check.computed or gold.folder, instance.instance_id, name, folder)
     if reads == "tables":
@@ -176,7 +175,7 @@ def lost_files(gold: Gold, instance: GoldInstance, check: Check) -> list[str]:
     if check.computed is not None or SCORERS.load(check.scorer).marker.reads not in ("table", "tables", "database"):
         return []
     lost = []
-    for name in gold_names(check):
+    for name in check.gold_names:
         with suppress(FaultError):
             if not (gold.folder / resolve_in_side(instance.instance_id, name)).is_file():
                 lost.append(name)

@@ -75,8 +75,7 @@ def find_unread_files(book: Book) -> Iterator[LintFinding]:
 
 def find_repeated_files(spot: Spot) -> Iterator[LintFinding]:
     """A list of gold files that names one of them twice."""
-    gold = spot.check.parameters.get("gold")
-    if spot.reads == "table" and isinstance(gold, list) and len(set(map(str, gold))) < len(gold):
+    if spot.reads == "table" and len(set(map(str, spot.check.golds))) < len(spot.check.golds):
         yield spot.finding("repeated-file", "gold names a file twice among its alternatives", hint="remove one")
 
 
@@ -297,8 +296,7 @@ def find_repeated_checks(spot: Spot) -> Iterator[LintFinding]:
 
 def find_odd_conj(spot: Spot) -> Iterator[LintFinding]:
     """`conj` with a single gold, and several golds without `conj`."""
-    gold, conj = spot.check.parameters.get("gold"), spot.check.parameters.get("conj")
-    n = len(gold) if isinstance(gold, list) else 1
+    n, conj = len(spot.check.golds), spot.check.parameters.get("conj")
     if conj == "and" and n == 1:
         yield spot.finding("idle-conj", "conj joins several golds, but there is only one", hint="remove conj, or list every needed gold")
     if spot.check.scorer == "number_match" and n > 1 and conj is None:

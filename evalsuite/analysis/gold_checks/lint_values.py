@@ -171,8 +171,7 @@ class Book:
                 yield from self._tables_of(spot, earlier)
 
     def _look_for_queries(self, spot: Spot) -> None:
-        gold = spot.check.parameters["gold"]
-        for name in gold if isinstance(gold, list) else [gold]:
+        for name in spot.check.golds:
             try:
                 if not (self.folder / resolve_in_side(spot.instance.instance_id, name)).is_file():
                     self.unread.append((spot, name, Fault(code="MISSING_FILE")))
@@ -180,9 +179,7 @@ class Book:
                 self.unread.append((spot, name, error.fault))
 
     def _tables_of(self, spot: Spot, earlier: dict[str, tuple[str, str]]) -> Iterator[GoldTable]:
-        gold = spot.check.parameters.get("gold")
-        names = [gold] if isinstance(gold, str) else [name for name in gold if isinstance(name, str)] if isinstance(gold, list) else []
-        for at, file in enumerate(names):
+        for at, file in enumerate(spot.check.gold_names):
             for number, (part, table) in enumerate(self._read(spot, file)):
                 place = at if spot.reads != "database" else number
                 columns = spec_columns(spot, place)
@@ -306,7 +303,7 @@ _HIDDEN = ("Cf", "Cc", "Zl", "Zp", "Co", "Cn")
 
 def golds_of(spot: Spot) -> list[str]:
     """Return the text golds of a check, empty if they have another type."""
-    return _texts_of(spot.check.parameters.get("gold"))
+    return list(filter(None, spot.check.gold_names))
 
 
 def _texts_of(value: Any) -> list[str]:

@@ -453,10 +453,9 @@ def collect_answer(task: Task, prediction: Prediction) -> Result:
         return bare
     are_numbers = False
     for check in task.instance.checks:
-        gold = check.parameters.get("gold")
         # If every accepted answer is a number, the words around one do not count.
         with suppress(ValueError, TypeError, ArithmeticError, AttributeError):
-            are_numbers |= all(read_number(item) is not None for item in (gold if isinstance(gold, list) else [gold]))
+            are_numbers |= all(read_number(item) is not None for item in check.golds)
     content, words = _content(form, numbers=are_numbers)
     digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()[:32]
     return replace(bare, details={ANSWER: [digest, words]})
