@@ -371,7 +371,8 @@ def open_session(connection: Connection, limits: QueryLimits) -> "PostgresSessio
         )
     except psycopg.Error as error:
         _log.debug("postgres: %s", type(error).__name__)
-        raise UsageError(f"connection {connection.name!r}: the server refuses the login", hint=_hint(error)) from None
+        message, hint = _cause(error)
+        raise UsageError(f"connection {connection.name!r}: {message}", hint=hint) from None
     opened.read_only = True
     session = PostgresSession(opened, limits, frozenset(str(options.get("functions", "")).replace(",", " ").split()))
     if not options.get("allow_superuser"):
@@ -395,19 +396,22 @@ def _load_as_text(adapters: Any) -> None:
     adapters.register_loader("time", DayEndLoader)
 
 
-def _hint(error: Exception) -> str:
-    text = str(error)
-    hints = {
-        "authentication failed": "check `user` and `password`",
-        "no password supplied": "add `password: ${NAME}`",
-        "does not exist": "check `database` and `user`",
-        "Connection refused": "check `host` and `port`; is the server running?",
-        "No such file": "check `host`; is the server running?",
-        "could not translate host name": "check `host`",
-        "search_path": "check `schema`",
-        "timeout": "check `host` and the network",
+def _cause(error: Exception) -> tuple[str, str]:
+    """(why there is no connection, what to do)."""
+    text, refused, absent = str(error), "the server refuses the login", "no server answers"
+    causes = {
+        "authentication failed": (refused, "check `user` and `password`"),
+        "no password supplied": (refused, "add `password: ${NAME}`"),
+        "does not exist": (refused, "check `database` and `user`"),
+        "search_path": (refused, "check `schema`"),
+        "too many": ("the server has no connection left for the role", "wait, or raise its CONNECTION LIMIT"),
+        "Connection refused": (absent, "check `host` and `port`; is the server running?"),
+        "No such file": (absent, "check `host`; is the server running?"),
+        **dict.fromkeys(("could not translate host name", "failed to resolve host"), (absent, "check `host`")),
+        "timeout": (absent, "check `host` and the network"),
     }
-    return next((hint for part, hint in hints.items() if part in text), "check host, port, user, password, database and sslmode")
+    unknown = ("the server accepts no connection", "check host, port, user, password, database and sslmode")
+    return next((cause for part, cause in causes.items() if part in text), unknown)
 
 
 class PostgresSession(Session):

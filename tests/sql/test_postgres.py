@@ -314,15 +314,28 @@ def test_a_strong_role_is_refused(postgres: Connection) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "hint"), [({"password": "wrong-one"}, "password"), ({"port": 1}, "running"), ({"user": "nobody9"}, "user")]
+    ("change", "cause"),
+    [
+        ({"password": "wrong-one"}, "refuses the login check `user` and `password`"),
+        ({"user": "nobody9"}, "refuses the login check `user`"),
+        ({"port": 1}, "no server answers check `host` and `port`"),
+        ({"host": "nowhere.invalid"}, "no server answers check `host`"),
+    ],
 )
-def test_a_login_that_fails(postgres: Connection, change: dict[str, Any], hint: str) -> None:
-    """The message names what to look at, and no value of the connection."""
+def test_a_login_that_fails(postgres: Connection, change: dict[str, Any], cause: str) -> None:
+    """The message says why and names what to look at, and no value of the connection."""
     broken = replace(postgres, options={**postgres.options, **change})
     with pytest.raises(UsageError) as caught:
         open_session(broken, LIMITS)
-    assert hint in caught.value.hint
+    assert cause in f"{caught.value.message} {caught.value.hint}"
     assert not any(str(value) in caught.value.message + caught.value.hint for value in broken.options.values())
+
+
+def test_a_server_without_a_free_connection(postgres: Connection) -> None:
+    """It is called that: no login is at fault."""
+    role = f"ALTER ROLE {postgres_server.READER} CONNECTION LIMIT"
+    with changed(postgres, {f"{role} 0": f"{role} -1"}), pytest.raises(UsageError, match="no connection left"):
+        open_session(postgres, LIMITS)
 
 
 def test_the_fingerprint_follows_the_data(postgres: Connection) -> None:
