@@ -232,6 +232,7 @@ def test_evidence_at_each_level() -> None:
     assert status.redact_difference({"kind": "odd", "x": 1}, "shape") == {"kind": "odd"}
     assert status.redact_difference({"kind": "odd", "x": 1}, "cells") == {"kind": "odd", "x": 1}
     assert status.redact_explanation(explanation, "cells")["causes"] == [{key: cause[key] for key in cause}]
+    assert status.redact_explanation(explanation, "status") == {}
     correction = {"id": "q", "reason": "Oslo", "evidence": "Oslo"}
     corrections = {"file": "f", "applied": [correction], "stale": [correction], "expired": []}
     assert status.redact_corrections(corrections) == {"file": "f", "applied": [{"id": "q"}], "stale": [{"id": "q"}], "expired": []}

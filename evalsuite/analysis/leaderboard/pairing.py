@@ -526,9 +526,9 @@ def cluster_of_each(base: RunSide, prefix: str | None, ids: Sequence[str]) -> di
         raise UsageError(f"no group begins with {prefix!r}", hint=hint)
     tags_of: dict[str, list[str]] = {name: [] for name in ids}
     for tag in tags:
-        members = set(base.groups.get(tag, ()))
-        for name in members.intersection(tags_of):
-            tags_of[name].append(tag)
+        for name in {*base.groups.get(tag, ())}:
+            if name in tags_of:
+                tags_of[name].append(tag)
     for name, clusters in tags_of.items():
         if len(clusters) != 1:
             raise UsageError(
