@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 # A twelfth of the full number, but never fewer than this.
 LINE_SHARE, LINE_LEAST = 12, 12
+_PACKAGE = str(Path(__file__).resolve().parent.parent / "evalsuite")
 _COMMON: dict[str, Any] = {"deadline": None, "print_blob": True}
 # What `st.text()` draws without an alphabet. For that one Hypothesis encodes every code point, in each process of a fresh clone.
 LETTERS = st.characters(exclude_categories=["Cs"])
@@ -21,6 +22,11 @@ def load_profile(*, full: bool) -> None:
     settings.register_profile("line", max_examples=LINE_LEAST, suppress_health_check=[HealthCheck.too_slow], **_COMMON)
     settings.register_profile("full", max_examples=100, suppress_health_check=[HealthCheck.too_slow], **_COMMON)
     settings.load_profile("full" if full else "line")
+    # Only the package's modules are neither Python's nor installed nor tests: to find them, Hypothesis resolves the path of every module.
+    with suppress(Exception):
+        from hypothesis.internal.conjecture import providers
+
+        providers.is_local_module_file = lambda path: path.startswith(_PACKAGE)
 
 
 def is_full() -> bool:
