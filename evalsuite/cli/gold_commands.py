@@ -136,7 +136,7 @@ def gold_review(
     to_review = [suspect for suspect in by_worth if suspect.instance_id not in done][:most]
     n_written = 0
     for at, suspect in enumerate(to_review, 1):
-        votes = f"right {suspect.n_right}/{suspect.n_voices}  P(gold is wrong) {suspect.p_wrong:.2f}"
+        votes = f"right {suspect.n_right}/{suspect.n_voices}  suspicion {suspect.p_wrong:.2f}"
         print(clean(f"{at}/{len(to_review)}  {suspect.instance_id}  {votes}"))
         answer = [f"the answer: {suspect.shown}  ({', '.join(suspect.agreeing)})"] if suspect.agreeing else []
         for line in (*suspect.reasons, *answer):
@@ -147,7 +147,7 @@ def gold_review(
         if key == "r":
             keep_right(read, suspect.instance_id, author)
         if key == "w":
-            reason = "; ".join(suspect.reasons) or f"P(gold is wrong) = {suspect.p_wrong:.2f}"
+            reason = "; ".join(suspect.reasons) or f"suspicion {suspect.p_wrong:.2f}"
             is_new = _append_erratum(read, suspect.instance_id, {"author": author, "reason": reason, "evidence": evidence})
             n_written += is_new
             print(f"   {'written to' if is_new else 'another review has written it to'} {clean(str(file))}")

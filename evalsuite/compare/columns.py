@@ -453,7 +453,17 @@ def to_message(table: Table, convert: Callable[[Sequence[Any]], Sequence[Any]]) 
     if (packed := packed_of(table)) is not None:
         return ["packed", list(table.header), table.name, packed.frames, types]
     columns = table.columns if types is None else map(convert, table.columns)
-    return ["table", list(table.header), list(columns), table.n_rows, types, table.ragged_line, table.name, table.is_view]
+    return [
+        "table",
+        list(table.header),
+        list(columns),
+        table.n_rows,
+        types,
+        table.ragged_line,
+        table.name,
+        table.is_view,
+        table.reads_clock,
+    ]
 
 
 def from_message(message: Any) -> Table:
@@ -461,7 +471,7 @@ def from_message(message: Any) -> Table:
     if message[0] == "packed":
         _, header, name, frames, types = message
         return packed_table(tuple(map(str, header)), str(name), frames, None if types is None else tuple(map(str, types)))
-    _, header, columns, n_rows, types, ragged, name, is_view = message
+    _, header, columns, n_rows, types, ragged, name, is_view, reads_clock = message
     if any(len(column) != n_rows for column in columns) or len(columns) != len(header):
         raise ValueError("a table whose columns differ in length")
     return Table(
@@ -472,6 +482,7 @@ def from_message(message: Any) -> Table:
         ragged_line=None if ragged is None else int(ragged),
         name=str(name),
         is_view=bool(is_view),
+        reads_clock=bool(reads_clock),
     )
 
 

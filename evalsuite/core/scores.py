@@ -92,6 +92,7 @@ class Table:
         ragged_line: the first line (1-based) with more fields than the header, or None.
         name: the name of the table.
         is_view: whether the rows come from a view over tables of the same database.
+        reads_clock: whether that view may read the time, so that its rows may change from day to day.
     """
 
     header: tuple[str, ...]
@@ -101,6 +102,7 @@ class Table:
     ragged_line: int | None = None
     name: str = ""
     is_view: bool = False
+    reads_clock: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

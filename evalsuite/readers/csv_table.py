@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.compare.columns import UnreadTable
 from evalsuite.compare.messages import other_delimiter, other_form
@@ -28,6 +28,7 @@ from evalsuite.core.errors import FaultError, UsageError, count_words, reason_of
 from evalsuite.core.import_ref import ImportRef, LazyModule, np
 from evalsuite.core.scores import Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect, detect_dialect
+from evalsuite.readers.file_formats import LFS_POINTER, format_of, is_lfs_pointer
 from evalsuite.readers.limits import BIG_BYTES, PACKED_BYTES, Limits
 from evalsuite.readers.paths import refuse_endless
 
@@ -376,35 +377,9 @@ def _first_undecodable(path: Path) -> int:
     return 1
 
 
-_FORMATS: Final = {
-    b"PAR1": "Parquet",
-    b"ARROW1": "Arrow or Feather",
-    b"ORC": "ORC",
-    b"Obj\x01": "Avro",
-    b"SQLite format 3\0": "an SQLite database",
-    b"PK\x03\x04": "a ZIP archive, as Excel writes",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Excel file (.xls)",
-    b"\x1f\x8b": "packed by gzip",
-    b"BZh": "packed by bzip2",
-    b"\xfd7zXZ\0": "packed by xz",
-    b"\x28\xb5\x2f\xfd": "packed by zstd",
-    b"%PDF-": "PDF",
-    b"\x89PNG": "a PNG picture",
-    b"\xff\xd8\xff": "a JPEG picture",
-    b"\x80\x04": "a Python pickle",
-    b"\x80\x05": "a Python pickle",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-}
-# The first line of a file that Git LFS has not fetched; the format allows less than 1024 bytes.
-_LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
-
-
 def _other_format(data: bytes) -> str:
     """Say which known format begins like this data, which is not UTF-8, or where its text ends; empty for data that is UTF-8."""
-    format_ = (
-        "a DuckDB database" if data[8:12] == b"DUCK" else next((what for magic, what in _FORMATS.items() if data.startswith(magic)), "")
-    )
+    format_ = format_of(data)
     if format_:
         return f"the file is {format_}, not a CSV in UTF-8"
     try:
@@ -443,8 +418,8 @@ def _content(handle: BinaryIO, name: str, limits: Limits) -> bytes:
     if len(data) > cap:
         code, what = ("LIMIT", "unpacked, the file has") if unpack else ("TOO_LARGE", "the file has")
         raise FaultError(code, f"{what} more than {cap} bytes (limit file_bytes)")
-    if data.startswith(_LFS_POINTER) and len(data) < 1024:
-        raise FaultError("BAD_CSV", "the file is a pointer of Git LFS, not the table: `git lfs pull` fetches it")
+    if is_lfs_pointer(data):
+        raise FaultError("BAD_CSV", f"the file is {LFS_POINTER}")
     if data.count(b"\n") > limits["rows"] + 1:
         raise FaultError("LIMIT", f"the file has more than {int(limits['rows'])} lines (limit rows)")
     return data

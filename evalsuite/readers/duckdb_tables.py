@@ -43,6 +43,7 @@ from evalsuite.readers.duckdb_cells import (
     read_json,
     with_texts,
 )
+from evalsuite.readers.file_formats import LFS_POINTER, format_of, is_lfs_pointer
 from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SharedFile, check_readable, open_trusted
@@ -269,9 +270,13 @@ def _register_descriptor_files(connection: "duckdb.DuckDBPyConnection") -> None:
 
 def _check_magic(handle: BinaryIO) -> None:
     """Raise BAD_DUCKDB unless the bytes are DuckDB's: for any other file duckdb would look for an extension that reads it."""
-    head = handle.read(12)
-    if head[8:] != _MAGIC:
-        raise FaultError("BAD_DUCKDB", "the file is empty" if not head else "the file is not a DuckDB database")
+    head = handle.read(1024)
+    if head[8:12] == _MAGIC:
+        return
+    if not head:
+        raise FaultError("BAD_DUCKDB", "the file is empty")
+    form = LFS_POINTER if is_lfs_pointer(head) else f"{format_of(head)}, not a DuckDB database" if format_of(head) else ""
+    raise FaultError("BAD_DUCKDB", f"the file is {form or 'not a DuckDB database'}")
 
 
 @contextmanager
@@ -362,6 +367,7 @@ row_number rank dense_rank rank_dense percent_rank cume_dist ntile lag lead firs
 struct_pack row struct_extract array_extract list_extract list_contains
 """
 _FUNCTIONS: Final = frozenset(_WORDS.split())
+_CLOCK: Final = frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"})
 _KINDS: Final = (
     "COLUMN_REF CONSTANT FUNCTION CAST COMPARISON CONJUNCTION OPERATOR CASE WINDOW STAR SUBQUERY BETWEEN TYPE POSITIONAL_REFERENCE"
 )
@@ -377,8 +383,9 @@ class RefusedViewError(Exception):
 
 def expand_view(
     connection: "duckdb.DuckDBPyConnection", database: str, name: str, *, tables: Mapping[Place, Place], catalogs: Collection[str]
-) -> str:
-    """A SELECT with the result of the view of that name in schema main (case ignored), over base tables of `database` only.
+) -> tuple[str, bool]:
+    """(A SELECT with the result of the view of that name in schema main (case ignored), over base tables of `database` only; whether it
+    may read the clock.)
 
     `tables` maps case-folded names to the names of the base tables that may be read. `catalogs` are the case-folded names by which texts of
     views may call the file's own database: the stem of the file. Raises `RefusedViewError`.
@@ -395,7 +402,7 @@ def expand_view(
     last = book.add(("main", name.lower()))
     if not book.reads_table:
         raise RefusedViewError("reads no base table")
-    return f"WITH {', '.join(book.texts)} SELECT * FROM {last}"
+    return f"WITH {', '.join(book.texts)} SELECT * FROM {last}", book.reads_clock
 
 
 class _ViewExpansion:
@@ -416,7 +423,7 @@ class _ViewExpansion:
         # The views being expanded, the innermost last.
         self._open: list[Place] = []
         self.texts: list[str] = []
-        self.reads_table = False
+        self.reads_table = self.reads_clock = False
 
     def add(self, name: Place) -> str:
         """The generated name of a view, which is expanded first."""
@@ -454,6 +461,7 @@ class _ViewExpansion:
         if isinstance(part.get("type"), str):
             for why in _refusals(part, self._macros):
                 raise RefusedViewError(why)
+            self.reads_clock |= _may_read_clock(part)
             if part["type"] == "BASE_TABLE" and "class" not in part:
                 self._resolve(part, with_names)
         if isinstance(part.get("cte_map"), dict):
@@ -509,6 +517,13 @@ def _refusals(part: Mapping[str, Any], macros: Collection[str]) -> Iterator[str]
         yield f"reads {_function_name(called.get('function_name')) if isinstance(called, dict) else 'a function'}()"
     elif type_ not in _NODES | _SOURCES | _PARTS:
         yield f"holds {type_.lower().replace('_', ' ')}"
+
+
+def _may_read_clock(part: Mapping[str, Any]) -> bool:
+    """Whether a node is a word for the time, which may be the name of a column too, or the age of one moment."""
+    if part.get("class") == "COLUMN_REF":
+        return [str(name).lower() in _CLOCK for name in part["column_names"]] == [True]
+    return str(part.get("function_name")).lower() == "age" and len(part.get("arguments") or part.get("children") or ()) < 2
 
 
 def _function_name(name: object) -> str:
@@ -706,7 +721,7 @@ class _Catalog:
         # duckdb names a database after its file, up to the first dot.
         catalogs = {self._stem.lower(), self._stem.lower().partition(".")[0], "answer"} - {""}
         try:
-            query = expand_view(self.connection, "answer", name, tables=tables, catalogs=catalogs)
+            query, reads_clock = expand_view(self.connection, "answer", name, tables=tables, catalogs=catalogs)
             if len(self.connection.execute(f"DESCRIBE {query}").fetchall()) > limits["columns"]:
                 return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view with too many columns; submit a table")
             view = self._fetch(name, name, f"({query})", limits)
@@ -714,7 +729,7 @@ class _Catalog:
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that {refused}; submit a table")
         except (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError):
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that cannot be run; submit a table")
-        return replace(view, is_view=True) if isinstance(view, Table) else view
+        return replace(view, is_view=True, reads_clock=reads_clock) if isinstance(view, Table) else view
 
     def _fetch(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault:
         """The rows of a FROM source; a column with a value that Python cannot hold, or that nests too deep, as texts."""

@@ -31,6 +31,7 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, FaultError, UsageError, describe, machine_error
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, Answer, Fault
+from evalsuite.readers.file_formats import LFS_POINTER, format_of, is_lfs_pointer
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import open_trusted
 
@@ -126,6 +127,16 @@ def decode_value(text: str, start: int, *, numbers: str, limits: Limits) -> tupl
 LONG_NUMBER: Final = "a number has too many digits"
 
 
+# How texts begin that are often given in the place of JSON.
+_NO_JSON: Final = {
+    "```": "a Markdown code block",
+    "<": "`<`, as HTML and XML do",
+    "//": "a comment",
+    "#": "a comment",
+    "---": "`---`, as YAML does",
+}
+
+
 def json_problem(text: str, error: json.JSONDecodeError) -> str:
     """Return `: ` and what is wrong in a text that is no JSON, empty if the usual mistakes are not the cause."""
     at = _at_bracket(error).pos
@@ -136,7 +147,13 @@ def json_problem(text: str, error: json.JSONDecodeError) -> str:
         return ": texts need double quotes"
     if rest[:1] in ("}", "]") and before.endswith(","):
         return f": a comma before {rest[0]}"
-    return ""
+    if before:
+        return ""
+    if not rest:
+        return ": there is no text"
+    if is_lfs_pointer(text.encode("utf-8", "replace")[:1024]):
+        return f": it is {LFS_POINTER}"
+    return next((f": it begins with {words}" for mark, words in _NO_JSON.items() if rest.startswith(mark)), "")
 
 
 def _at_bracket(error: json.JSONDecodeError) -> json.JSONDecodeError:
@@ -196,7 +213,8 @@ def read_text(handle: BinaryIO, *, limit_bytes: float) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FaultError("BAD_ENCODING") from None
+        form = format_of(data)
+        raise FaultError("BAD_ENCODING", f"the file is {form}, not text in UTF-8" if form else "") from None
 
 
 def parse_tree(text: str, *, limits: Limits, where: str = "") -> Any:

@@ -242,14 +242,14 @@ def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
         Column(name="instance_id", title="instance", role="name", value=lambda row: row.instance_id),
         Column(name="n_right", title="right", type="BIGINT", value=lambda row: row.n_right, is_number=True),
         Column(name="n_voices", title="of", type="BIGINT", value=lambda row: row.n_voices, is_number=True),
-        Column(name="p_wrong", title="P(wrong)", type="DOUBLE", value=lambda row: row.p_wrong, is_number=True),
+        Column(name="p_wrong", title="suspicion", type="DOUBLE", value=lambda row: row.p_wrong, is_number=True),
         Column(name="answer", title="the answer", value=lambda row: row.shown if row.agreeing else None),
         Column(name="reasons", title="why", role="why", value=lambda row: "; ".join(row.reasons), wraps=True),
     ]
 
     def lines(suspect: "Suspect") -> Iterator[str]:
         right = f"right {suspect.n_right}/{suspect.n_voices}"
-        yield f"{numbers[suspect.instance_id]:>3}  {suspect.instance_id}  {right}  P(gold is wrong) {suspect.p_wrong:.2f}"
+        yield f"{numbers[suspect.instance_id]:>3}  {suspect.instance_id}  {right}  suspicion {suspect.p_wrong:.2f}"
         yield from (f"       {reason}" for reason in suspect.reasons)
         if suspect.agreeing:
             more = f" and {len(suspect.agreeing) - MOST_RUNS} more" if len(suspect.agreeing) > MOST_RUNS else ""

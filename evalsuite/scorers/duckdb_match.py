@@ -6,6 +6,7 @@ from typing import Any
 from evalsuite.compare.messages import shorten
 from evalsuite.compare.official_cells import Reference
 from evalsuite.compare.table_parameters import Labels, fold_name, list_problem, needs_quotes
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.scores import Distance, Fault, Problem, Score, Table
@@ -87,4 +88,14 @@ def duckdb_match(
     gold_tables = [expected.get(fold_name(name), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names]
     strict = judge_each(answer_tables, gold_tables, terms, names=names, **orders, official=official, reference=reference)
     score = join(official, strict)
-    return with_margin(score, answer_tables, gold_tables, terms=terms, **orders)
+    clocks = [name for name, table in zip(names, answer_tables, strict=True) if isinstance(table, Table) and table.reads_clock]
+    return _with_clock(with_margin(score, answer_tables, gold_tables, terms=terms, **orders), clocks)
+
+
+def _with_clock(score: Score, views: list[str]) -> Score:
+    """The score with a note on views that read the time: another day may give another verdict, which is therefore not cached."""
+    if not views:
+        return score
+    note = f"{views[0]!r} is a view that may read the clock: another day may give it other rows"
+    strict = score.strict_reason and f"{score.strict_reason}; {note}"
+    return replace(score, reason=f"{score.reason}; {note}", strict_reason=strict, details={**score.details, "reads_clock": views})

@@ -407,10 +407,18 @@ def only_statement(text: str, dialect: Dialect, *, most_bytes: int = 100_000, fe
         raise not_allowed_error(f"{NOT_SELECT}, and this is {len(pieces)} statements")
     word = re.match(r"[\s(]*(\w*)", pieces[0])
     if word is None or word[1].lower() not in dialect.first_words:
-        raise not_allowed_error(NOT_SELECT, f"this begins with {(word[1].upper() if word else '') or 'no word'}")
+        raise not_allowed_error(NOT_SELECT, f"this begins with {_beginning(sql, word[1] if word else '')}")
     # The only statement is between two semicolons, or the text's ends: leading ones are empty statements.
     start = blank.index(pieces[0])
     return sql[start : start + len(pieces[0])].strip()
+
+
+_SIGNS: Final = {"`": "a backtick", "'": "a quote", '"': "a quote", "{": "a brace", "[": "a bracket", "<": "a tag"}
+
+
+def _beginning(sql: str, word: str) -> str:
+    """How a text begins that is no SELECT, for its reason: the sign before its first word, or that word."""
+    return _SIGNS.get(sql.lstrip()[:1]) or word.upper() or "no word"
 
 
 def remove_fence(text: str) -> str:

@@ -148,7 +148,7 @@ def test_what_is_reviewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert main([*words, "--rules", "lenient"]) == 2
     assert main([*words, "--gold", str(tmp_path / "nowhere")]) == 2
     suspects = ["gold", "suspects", *map(str, made), "--isolation", "none"]
-    assert [said(*suspects, *more).count("P(gold is wrong)") for more in ([], ["--most", "1"])] == [3, 1]
+    assert [said(*suspects, *more).count("suspicion ") for more in ([], ["--most", "1"])] == [3, 1]
     assert main([*words[:5], "--runs", str(tmp_path / "sub0"), *words[7:]]) == 2
 
 

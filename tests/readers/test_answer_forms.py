@@ -201,7 +201,13 @@ def test_a_pair_of_plain_paths(tmp_path: Path) -> None:
         assert ({*named["gold"]}, {*prediction}) == ({"g", "t"}, {"g", "t"})
         assert (rows(named["gold"]["t"]), rows(prediction["t"]), prediction["g"].code) == ([[2]], [[2]], "MISSING_TABLE")
     assert {*read_pair("database", own, {"gold": gold, "condition_tabs": ["t"]})[1]["gold"]} == {"t"}
-    broken = {BROKEN_RECORD: {"line": 1, "cause": "line 1: not valid JSON at column 1", "repaired": {"a": 2}}}
+    broken = {
+        BROKEN_RECORD: {
+            "line": 1,
+            "cause": "line 1: not valid JSON at column 1: it begins with a Markdown code block",
+            "repaired": {"a": 2},
+        }
+    }
     for prediction, value in ((tree, {"a": 1}), (Path(tree), {"a": 1}), ('{"b": 2}', {"b": 2}), (str(tmp_path / "fenced.json"), broken)):
         assert read_pair("tree", prediction, {"gold": tree, "schema": {"x": 1}}) == (value, {"gold": {"a": 1}, "schema": {"x": 1}})
     assert read_pair("tree", "[1]", {"gold": {"a": 3}, "schema": None}) == ([1], {"gold": {"a": 3}})

@@ -108,7 +108,7 @@ def test_rows_one_field_too_long_shift_the_columns_as_pandas_does() -> None:
         (
             "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n",
             "BAD_CSV",
-            "the file is a pointer of Git LFS, not the table: `git lfs pull` fetches it",
+            "the file is a pointer of Git LFS, not the file itself: `git lfs pull` fetches it",
         ),
         (b"%PDF-1.7\n\xff", "BAD_ENCODING", "the file is PDF, not a CSV in UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "BAD_ENCODING", "the file is UTF-16, not a CSV in UTF-8"),

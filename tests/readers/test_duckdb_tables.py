@@ -342,7 +342,11 @@ def test_a_file_that_is_no_database_never_reaches_duckdb(tmp_path: Path, monkeyp
     monkeypatch.setattr(duckdb_tables.duckdb, "connect", None)
     for content, detail in (
         (b"", "the file is empty"),
-        (b"SQLite format 3\0" * 9, "the file is not a DuckDB database"),
+        (b"SQLite format 3\0" * 9, "the file is an SQLite database, not a DuckDB database"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\n",
+            "the file is a pointer of Git LFS, not the file itself: `git lfs pull` fetches it",
+        ),
         (b"12345678DUC", "the file is not a DuckDB database"),
     ):
         path.write_bytes(content)

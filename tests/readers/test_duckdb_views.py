@@ -12,6 +12,7 @@ from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
 from evalsuite.readers.duckdb_tables import RefusedViewError, read_duckdb
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.scorers import SCORERS
 from tests.duckdb_files import opened
 
 BASE = "create table base as select i as id, 'name ' || i as name, i * 1.5 as v from range(4) r(i)"
@@ -260,3 +261,22 @@ def test_how_large_a_view_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(duckdb_tables, "_LONGEST_TEXT", most)
         found = read(place, "wide")
         assert (found.detail if isinstance(found, Fault) else "") == detail, text
+
+
+@pytest.mark.parametrize(
+    ("column", "reads_clock"),
+    [
+        ("current_date", True), ("Current_Timestamp", True), ("date_diff('day', d, current_date)", True), ("localtime", True),
+        ("age(d)", True), ("age(d, date '2020-01-01')", False), ("base.d", False), ("current_user", False), ("'current_date'", False),
+    ],
+)  # fmt: skip
+def test_a_view_that_reads_the_clock_is_marked(tmp_path: Path, column: str, reads_clock: bool) -> None:
+    """Also where another view reads it; the reason says that its rows may change, and the details name it."""
+    views = f"create view one as select id, {column} as c from base", "create view mart as select id from one"
+    found = read(made(tmp_path / "p.duckdb", "alter table base add column d date default date '2024-01-01'", *views))
+    assert isinstance(found, Table)
+    assert found.reads_clock is reads_clock
+    gold = {"mart": Table(header=("id",), columns=([0, 1, 2, 3],), n_rows=4, types=("BIGINT",))}
+    score = SCORERS.load("duckdb_match").score({"mart": found}, gold=gold, reference="dbt")
+    assert (score.official, score.strict, score.details.get("reads_clock")) == (1, 1, ["mart"] if reads_clock else None)
+    assert ("'mart' is a view that may read the clock" in score.reason) is reads_clock

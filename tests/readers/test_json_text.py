@@ -37,7 +37,13 @@ FENCED = '```json\n{"a": [1, 2,], "b": "x,}"}\n```'
         (
             "a.json",
             FENCED,
-            {BROKEN_RECORD: {"line": 1, "cause": "line 1: not valid JSON at column 1", "repaired": {"a": [1, 2], "b": "x,}"}}},
+            {
+                BROKEN_RECORD: {
+                    "line": 1,
+                    "cause": "line 1: not valid JSON at column 1: it begins with a Markdown code block",
+                    "repaired": {"a": [1, 2], "b": "x,}"},
+                }
+            },
         ),
         (
             "a.json",
@@ -100,6 +106,9 @@ def test_a_tree_that_was_submitted(name: str, text: str | bytes, expected: Any) 
         ('{"a" }', {}, "line 1: not valid JSON at column 6"),
         ("[[1,], 2]", {}, "line 1: not valid JSON at column 5: a comma before ]"),
         ('"abc', {}, "line 1: not valid JSON at column 1"),
+        ("\n", {}, "line 2: not valid JSON at column 1: there is no text"),
+        (" <a/>", {}, "line 1: not valid JSON at column 2: it begins with `<`, as HTML and XML do"),
+        ("// a\n1", {}, "line 1: not valid JSON at column 1: it begins with a comment"),
         (f'"a\n{" " * 98}x', {}, "line 1: not valid JSON at column 3"),
         (f'"a\n{" " * 99}x', {}, "line 1: not valid JSON at column 3: it ends early, as if it was cut"),
         (f"[1,{' ' * 99}]", {}, "line 1: not valid JSON at column 103: a comma before ]"),

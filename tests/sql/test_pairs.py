@@ -50,11 +50,13 @@ def test_the_test_suite_prepares_both_queries(given: str, prepared: str) -> None
 
 
 def test_a_mark_before_a_query_is_no_part_of_it() -> None:
-    """SQLite passes over a BOM, as the evaluators do; what begins with no word is refused with that said."""
+    """SQLite passes over a BOM, as the evaluators do; the beginning of what is no SELECT is named."""
     assert statement_of("\ufeffSELECT 1;", EVALUATORS["bird-ex"], QueryLimits()) == "SELECT 1"
-    with pytest.raises(FaultError) as refused:
-        statement_of("{SELECT 1}", EVALUATORS["bird-ex"], QueryLimits())
-    assert refused.value.fault.detail.endswith("this begins with no word")
+    signs = {"{SELECT 1}": "a brace", "```sql\nSELECT 1\n```": "a backtick", '"SELECT 1"': "a quote", "+1": "no word", "drop a": "DROP"}
+    for text, beginning in signs.items():
+        with pytest.raises(FaultError) as refused:
+            statement_of(text, EVALUATORS["bird-ex"], QueryLimits())
+        assert refused.value.fault.detail.endswith(f"this begins with {beginning}")
 
 
 def test_which_files_a_database_has(tmp_path: Path) -> None:

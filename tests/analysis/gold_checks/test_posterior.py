@@ -1,4 +1,4 @@
-"""P(gold is wrong) is as good as an oracle's list, is calibrated, and finds copied submissions."""
+"""P(gold is wrong) is as good as an oracle's list, near the share of wrong gold, and finds copied submissions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
