@@ -9,6 +9,8 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "evalsuite"
 MODULES = sorted(PACKAGE.rglob("*.py"))
+# Parts of a node that say no more than its kind.
+_PLAIN = (ast.expr_context, ast.operator)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -21,7 +23,12 @@ def nodes_of(path: Path) -> list[tuple[ast.AST, ast.AST | None]]:
         node, scope = pending.pop()
         found.append((node, scope))
         inner = node if isinstance(node, _SCOPES) else scope
-        pending += [(child, inner) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr_context | ast.operator)]
+        # As `ast.iter_child_nodes`, which takes twice as long.
+        for value in vars(node).values():
+            if isinstance(value, list):
+                pending += [(child, inner) for child in value if isinstance(child, ast.AST)]
+            elif isinstance(value, ast.AST) and not isinstance(value, _PLAIN):
+                pending.append((value, inner))
     return found
 
 

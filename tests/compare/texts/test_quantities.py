@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import constants
+import scipy
 
 from evalsuite.compare.dates import date_readings, days_of, instant_of
 from evalsuite.compare.quantities import _LONG, _PREFIXED, _PREFIXES, SYMBOLS, _read_tables, parse_quantity
@@ -48,7 +48,7 @@ def test_every_prefix() -> None:
     """Before a symbol, and those that are written out before a word."""
     assert NAMES.keys() == _PREFIXES.keys()
     for sign, name in NAMES.items():
-        factor = getattr(constants, name, 1e-24)
+        factor = getattr(scipy.constants, name, 1e-24)
         assert amount(f"3 {sign}W") == pytest.approx(3 * factor, rel=1e-12, abs=0), name
         if name in _LONG:
             assert amount(f"3 {name}watts") == pytest.approx(3 * factor, rel=1e-12, abs=0), name
@@ -57,7 +57,7 @@ def test_every_prefix() -> None:
 
 def test_units() -> None:
     """Each is as many base units as scipy says."""
-    factors = {unit: getattr(constants, name) for unit, name in UNITS.items()}
+    factors = {unit: getattr(scipy.constants, name) for unit, name in UNITS.items()}
     assert {unit: amount(f"1 {unit}") for unit in UNITS} == pytest.approx(factors, rel=1e-8, abs=0)
 
 
