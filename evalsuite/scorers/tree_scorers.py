@@ -334,7 +334,10 @@ class _Run:
 def _official(run: _Run, gold: list[Any], answers: list[Any]) -> tuple[float | None, str, Fault | None, list[float | None]]:
     """Return (score, reason, fault, F1 of each record) of the reference: 0 if the prediction makes it raise, None if gold does."""
     nothing: list[float | None] = [0.0] * len(gold)
-    run = replace(run, schema=_annotate(run.schema))
+    try:
+        run = replace(run, schema=_annotate(run.schema))
+    except SchemaError as error:
+        return None, str(error), Fault(code="BAD_SPEC", detail=str(error)), []
     lost = next((record for record in answers if isinstance(record, Lost) and record.cause), None)
     if lost is not None:
         return 0.0, f"the reference cannot read {lost.reason}", None, nothing
@@ -380,12 +383,12 @@ def _causes(record: RecordResult, id_field: str | None) -> Iterator[str]:
 
 
 def _annotate(schema: Any) -> Any:
-    """Return the schema in the form that the reference requires: annotated, references resolved."""
+    """Return the schema in the form that the reference requires: annotated, references resolved. Raises `SchemaError`."""
     plain = copy.deepcopy(schema)
     try:
         plain = resolve_schema_references(plain, compat=True, notify=lambda _: None)
-    except (JsonRefError, RecursionError, ValueError):
-        return plain  # a schema that the reference cannot resolve fails when the run parses it
+    except (JsonRefError, RecursionError, ValueError) as error:
+        raise SchemaError(f"the reference raises for this schema: {error}") from None
     return annotate_xeval(plain, compat=True)
 
 

@@ -125,6 +125,10 @@ class SchemaNode:
         """Whether this is a list of objects whose fields are compared."""
         return self.is_array and self.structural and self.fields[0].structural
 
+    def has_content(self, compat: bool) -> bool:
+        """Return whether a value is read further inside: upstream does so for objects and lists only, not for a text with `properties`."""
+        return self.has_children and not (compat and self.json_type not in ("object", "array"))
+
     @property
     def has_children(self) -> bool:
         """Whether this is a container; recursive ones always are."""

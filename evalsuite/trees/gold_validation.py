@@ -76,7 +76,7 @@ class _GoldCheck(NamedTuple):
         if node.json_type == "multi":
             if not is_declared:
                 yield "multi_type", node.path, f"{json_name(value)} is not among {node.allowed_types}"
-        elif node.comparator[0] or not node.has_children:
+        elif node.comparator[0] or not node.has_content(self.compat):
             return
         elif not isinstance(value, list if node.json_type == "array" else dict):
             expected = "array" if node.json_type == "array" else "object"

@@ -30,6 +30,7 @@ from typing import (
     get_type_hints,
     is_typeddict,
 )
+from urllib.parse import unquote, urldefrag, urljoin
 from uuid import UUID
 
 from evalsuite.core.errors import EvalsuiteError, did_you_mean
@@ -57,7 +58,7 @@ def effective_type(schema: Mapping[str, Any]) -> tuple[str | None, list[str] | N
         return declared, None
     if not isinstance(declared, list):
         return None, None
-    names = [name for name in declared if name != "null"]
+    names = [name for name in declared if isinstance(name, str) and name != "null"]
     if not names:
         return None, None
     return (names[0], None) if len(names) == 1 else ("multi", names)
@@ -113,6 +114,13 @@ def plain_schema(schema: Any) -> dict[str, Any]:
     except (TypeError, ValueError, NameError, AttributeError, RuntimeError) as error:
         first = str(error).partition("\n")[0]
         raise SchemaError(f"{_kind_of(schema)} cannot be described as JSON Schema: {type(error).__name__}: {first}") from None
+    # The class itself stands at the root, where upstream cannot resolve what a reference leads to.
+    if (
+        len(result) == 1
+        and (pointer := result.get("$ref"))
+        and json.dumps({"$ref": pointer})[1:-1] not in json.dumps(definitions, default=str)
+    ):
+        result = definitions.pop(pointer.removeprefix(DEFINITIONS))
     return {DEFAULTS: "types", **result, **({"$defs": definitions} if definitions else {})}
 
 
@@ -270,33 +278,90 @@ def look_up(root: Any, pointer: str) -> Any:
     if not pointer.startswith("#"):
         raise KeyError(pointer)
     target = root
-    for part in filter(None, pointer[1:].split("/")):
-        name = part.replace("~1", "/").replace("~0", "~").replace("%25", "%")
-        if isinstance(target, list) and name.isdigit() and int(name) < len(target):
-            target = target[int(name)]
-        elif isinstance(target, dict) and name in target:
-            target = target[name]
-        else:
-            raise KeyError(pointer)
+    for name in _names(pointer[1:]) if pointer != "#/" else ():
+        target = _step(target, name)
     return target
 
 
-def _inline(root: Any, value: Any, path: list[Any], within: tuple[str, ...]) -> Any:
-    """Return the value with its references replaced. Raises JsonRefError without a target, RecursionError for one into itself."""
-    if isinstance(value, list):
-        return [_inline(root, item, [*path, place], within) for place, item in enumerate(value)]
-    if not isinstance(value, dict):
-        return value
-    pointer = value.get("$ref")
-    if not isinstance(pointer, str):
-        return {key: _inline(root, item, [*path, key], within) for key, item in value.items()}
-    if pointer in within:
-        raise RecursionError(f"recursive $ref {pointer}")
-    try:
-        target = look_up(root, pointer)
-    except KeyError:
-        raise JsonRefError(pointer, path) from None
-    return _inline(root, target, path, (*within, pointer))
+def _names(fragment: str) -> list[str]:
+    """Return the keys of a pointer without its `#`."""
+    parts = unquote(fragment).removeprefix("/").split("/") if fragment else []
+    return [part.replace("~1", "/").replace("~0", "~") for part in parts]
+
+
+def _step(target: Any, name: str) -> Any:
+    if isinstance(target, list) and name.isdigit() and int(name) < len(target):
+        return target[int(name)]
+    if isinstance(target, dict) and name in target:
+        return target[name]
+    raise KeyError(name)
+
+
+class _Reference:
+    """An object with a `$ref`, its values read, and the URL that it is relative to."""
+
+    def __init__(self, own: dict[str, Any], base: str) -> None:
+        self.own, self.base = own, base
+
+
+class _Inliner:
+    """References as jsonref 1.1.0 resolves them for upstream: relative to the nearest `$id`, along pointers that cross other references.
+
+    If the root itself is a reference, the pointers of all others begin at its target: `#/$defs/T` then exists only if the target has it.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.documents: dict[str, Any] = {}
+        self.open: set[_Reference] = set()
+        self.root = self._read(root, "", is_root=True)
+
+    def _read(self, value: Any, base: str, *, is_root: bool = False) -> Any:
+        if isinstance(value, list):
+            return [self._read(item, base) for item in value]
+        if not isinstance(value, dict):
+            return value
+        own = value.get("$id") or value.get("id")
+        base = urljoin(base, own) if isinstance(own, str) else base
+        found: Any = {key: self._read(inner, urldefrag(base).url) for key, inner in value.items()}
+        if isinstance(value.get("$ref"), str):
+            found = _Reference(found, base)
+        if is_root or isinstance(own, str):
+            self.documents[base] = found
+        return found
+
+    def inline(self, value: Any, path: list[Any], within: tuple[_Reference, ...]) -> Any:
+        """Return the value with its references replaced. Raises JsonRefError without a target, RecursionError for one into itself."""
+        if isinstance(value, list):
+            return [self.inline(item, [*path, place], within) for place, item in enumerate(value)]
+        if isinstance(value, dict):
+            return {key: self.inline(item, [*path, key], within) for key, item in value.items()}
+        if not isinstance(value, _Reference):
+            return value
+        if value in within:
+            raise RecursionError(f"recursive $ref {value.own['$ref']}")
+        return self.inline(self.target(value, path), path, (*within, value))
+
+    def target(self, reference: _Reference, path: list[Any]) -> Any:
+        """Return what a reference names, which is no reference itself."""
+        pointer = reference.own["$ref"]
+        if reference in self.open:
+            raise RecursionError(f"recursive $ref {pointer}")
+        self.open.add(reference)
+        try:
+            url, fragment = urldefrag(urljoin(reference.base, pointer))
+            found = self.documents[url]
+            for name in _names(fragment):
+                if isinstance(found, _Reference):
+                    found = found.own if found is reference else self.target(found, path)
+                found = _step(found, name)
+        except KeyError:
+            raise JsonRefError(pointer, path) from None
+        else:
+            if found is reference:
+                raise JsonRefError(pointer, path)
+            return self.target(found, path) if isinstance(found, _Reference) else found
+        finally:
+            self.open.discard(reference)
 
 
 def _merge_all_of(node: Any) -> Any:
@@ -376,7 +441,8 @@ def resolve_schema_references(schema: Any, *, compat: bool = False, notify: Noti
     notify(Notice("not_read", "", "oneOf, if/then/else, patternProperties and constraints are not scored"))
     if compat:
         pruned = _prune_nulls(schema)
-        collapsed = _collapse(_merge_all_of(_inline(pruned, pruned, [], ())), "", notify)
+        inliner = _Inliner(pruned)
+        collapsed = _collapse(_merge_all_of(inliner.inline(inliner.root, [], ())), "", notify)
         if isinstance(collapsed, dict):
             collapsed.pop("$defs", None)
         return collapsed

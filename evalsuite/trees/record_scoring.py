@@ -277,7 +277,7 @@ class Walk:
             return min((list(self.one_sided(node, choice, status, path, aligned)) for choice in choices), key=len)
         if node.optional and is_missing:
             return [self.row(node, gold, extracted, "skipped", path, aligned, node.uses, "optional, left out")]
-        if not (node.structural or (self.compat and node.has_children)):
+        if not (node.has_content(True) if self.compat else node.structural):
             return [self.row(node, gold, extracted, status, path, aligned, node.uses)]
         inside = self.rows_inside(node, value, status, path, aligned)
         if inside is None:

@@ -21,12 +21,12 @@ from evalsuite.trees.all_pairs import Chosen, Columns, Floats, np, pick
 from evalsuite.trees.eval_schema import SchemaNode, read_treeval_schema
 from evalsuite.trees.json_schema import NUMBER_OR_TEXT, join
 from evalsuite.trees.json_values import ABSENT, canonical_order
+from evalsuite.trees.treeval_by_value import ReferenceRaisesError, is_regular, score_by_value, surplus_raises
 from evalsuite.trees.treeval_counts import (
     MAX_CELLS,
     NOTHING,
     Counts,
     LeafOutcome,
-    Letters,
     Options,
     Row,
     Rows,
@@ -46,12 +46,8 @@ from evalsuite.trees.treeval_counts import (
     not_an_object,
     pair_weights,
     per_leaf_type,
-    reference_raises,
     results_tree,
     scalars,
-    see_as_reference,
-    seen_as_lists,
-    surplus_raises,
     total_score,
     used_metrics,
 )
@@ -126,8 +122,6 @@ class Walk(Columns):
         for i in sorted(set(range(len(got))) - set(objects)):
             agreed = want[i] is None and got[i] is None
             self.add(Counts(predicted=1, tp_node=1) if agreed else not_an_object(branch))
-            if self.options.compat and isinstance(got[i], str | list):  # its letters or items are counted as keys
-                self.add([len(got[i]) - 1, 0, 0, 0, 0, 0])
             status: RowStatus = "both_null" if agreed else "mismatch"
             self._row(places[i], branch, status, want[i], got[i], None if agreed else 0.0, "" if agreed else FLAG_OBJECT)
         at = pick(places, objects)
@@ -150,18 +144,10 @@ class Walk(Columns):
             self.add([0, n, 0, 0 if node.is_object else n, 0, 0])
             self.reached.add(node)
             return range(n), range(n)
-        if self.options.compat:
-            see_as_reference(node, want, got)
         chosen: list[int] = []
         is_reached = False
         for i, (expected, value, place) in enumerate(zip(want, got, rows, strict=True)):
-            if isinstance(value, Letters):
-                self.add(value.counts)
-                self._row(place, node, "mismatch", expected, value.value, 0.0, FLAG_CONTAINER)
-                continue
-            # A list for a text counts as a value where the reference compares its items with the text's letters.
-            is_letters = self.options.compat and not self.reference_raises and isinstance(value, list) and isinstance(expected, str)
-            self.add(count_pair(node, expected if is_letters else value, expected))
+            self.add(count_pair(node, value, expected))
             expected = None if expected is ABSENT else expected
             if value is ABSENT or value is None:
                 status: RowStatus = "both_null" if expected is None else "omission"
@@ -187,10 +173,6 @@ class Walk(Columns):
     ) -> None:
         """Score pairs of values with one call per metric and write their rows. `sizes` cuts them into groups of one mean each."""
         is_listed = not rows or rows[0].expected_index is not None
-        if self.options.compat and not is_listed and not self.reference_raises and (seen := seen_as_lists(leaf, want, got)):
-            lists, as_lists, found = seen
-            self.array(lists, as_lists, rows, found, columns)
-            return
         fine = scalars(got)
         left, right = pick(want, fine), pick(got, fine)
         means: dict[str, float | None] = {}
@@ -394,13 +376,20 @@ def _score(
     hierarchical: bool,
     signature: str,
 ) -> TreevalResult:
-    walk, compat = Walk(options), options.compat
-    n = len(references)
+    n, compat = len(references), options.compat
     for i, reference in enumerate(references if None in references or not is_of_shape(branch, references) else ()):
         check_reference(branch, reference, f"reference {i}")
-    raises = reference_raises(branch, references, predictions) if compat else ""
-    walk.reference_raises = raises
+    by_value, raises = None, ""
+    if compat and not is_regular(branch, references, predictions):
+        try:
+            by_value = score_by_value(branch, references, predictions, options)
+        except ReferenceRaisesError as reason:
+            raises = str(reason)
+    walk = Walk(options)
     walk.items(branch, list(references), list(map(Place, range(n))), list(predictions))
+    if by_value is not None:
+        walk.counts, walk.outcomes, walk.reached = by_value
+        walk.reference_raises = ""
     for number, record in enumerate(invented, n):
         walk.count_invented(number, "", record, max(1, n_nodes(record)), None)
     counts, used = Counts(*walk.counts), used_metrics(branch)

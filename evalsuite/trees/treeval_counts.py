@@ -1,20 +1,15 @@
 """Treeval's numbers: counters of pairs of values, matrices of all pairs of two lists, means, score and tree from them; rows made on demand.
 
 All pairs of two lists are computed at once, as matrices of counters and leaf scores (see `all_pairs`).
-
-Also reproduces the reference implementation for values in the wrong container, including where it raises or never returns. It distinguishes
-leaf, list and object by the first predicted value of the batch that has one, and treats the others as the same; each pair of items of a
-list of objects is a separate batch.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from evalsuite.compare.bipartite_matching import best_assignment
 from evalsuite.core.dataclasses import dataclass
-from evalsuite.trees.all_pairs import Cells, Chosen, Columns, Floats, Grid, InnerLists, Names, matched_sums, np, pick
+from evalsuite.trees.all_pairs import Cells, Chosen, Floats, Grid, InnerLists, Names, matched_sums, np, pick
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.json_schema import join
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
@@ -264,172 +259,6 @@ def results_tree(node: SchemaNode, outcomes: Outcomes, reached: Set[SchemaNode])
 def mean_of(values: list[float]) -> float | None:
     """Return the mean, None without values; an exact sum, so that order never matters."""
     return math.fsum(values) / len(values) if values else None
-
-
-class Letters(NamedTuple):
-    """A text or list in place of an object: its letters or items count as predicted keys, every key of the schema is absent."""
-
-    value: str | list[Any]
-    counts: Counts
-
-
-def see_as_reference(node: SchemaNode, want: list[Any], got: list[Any]) -> None:
-    """Replace predicted values, in `got`, by what the reference takes them for under this schema node.
-
-    A container for a leaf is its Python text, a text for a list the list of its letters; one lone number or boolean for a list is
-    compared with each expected item. If the reference raises instead, the value stays.
-    """
-    both = [i for i, value in enumerate(got) if value is not ABSENT and value is not None and want[i] is not None]
-    first = got[both[0]] if both else None
-    for i in both:
-        value = got[i]
-        if not node.structural:
-            if isinstance(value, dict | list) and not isinstance(first, dict | list):
-                got[i] = str(value)
-        elif node.is_object:
-            if isinstance(value, str | list) and isinstance(first, dict):
-                got[i] = Letters(value, not_an_object(node).plus(Counts(predicted=len(value) - 1, tp_node=1)))
-        elif not node.lists_objects:
-            if isinstance(value, str) and isinstance(first, list):
-                got[i] = list(value)
-            elif len(both) == 1 and not isinstance(value, str | dict | list):
-                got[i] = [value] * len(want[i])
-
-
-def seen_as_lists(leaf: SchemaNode, gold: Sequence[Any], answered: Sequence[Any]) -> tuple[SchemaNode, list[Any], list[Any]] | None:
-    """Return what the reference takes a leaf for whose first predicted value is a list: (a list of such values, expected, predicted).
-
-    A text is the list of its letters. None if the first value is no list, or an expected one no text: the reference then raises.
-    """
-    if not isinstance(answered[0], list) or not all(isinstance(value, str) for value in gold):
-        return None
-    node = SchemaNode(leaf.path, "array", key=leaf.key, structural=True, is_array=True, expects=list, children=[leaf])
-    return node, [list(value) for value in gold], [list(value) if isinstance(value, str) else value for value in answered]
-
-
-class _RaisesError(Exception):
-    """The reference has no number; the text says why."""
-
-
-def reference_raises(branch: SchemaNode, want: Sequence[Any], got: Sequence[Any]) -> str:
-    """Return why the reference has no number for these records, with the path; "" if it has one (as far as values and types show)."""
-    try:
-        _check_keys(branch)
-        _ReferenceCheck(items=False).branch(branch, want, want, got, got)
-    except _RaisesError as reason:
-        return str(reason)
-    return ""
-
-
-def _check_keys(branch: SchemaNode) -> None:
-    """Raise if a key of records or of items has the name of one of the reference's six rates, which stand next to it there."""
-    for child in branch.children:
-        if child.key in ROOT_KEYS[:6]:
-            raise _RaisesError(f"a key with the name of one of its numbers, {child.path}")
-
-
-def _beyond_numpy(gold: Sequence[Any], answered: Sequence[Any]) -> bool:
-    """Return whether an expected integer has more than 64 bits where not all predicted ones have fewer, or one is beyond every float."""
-    large = [[type(value) is int and not -(2**63) <= value < 2**64 for value in side] for side in (gold, answered)]
-    if any(large[0]) and (any(large[1]) or set(map(type, answered)) != {int}):
-        return True
-    return any(is_large and value.bit_length() > 1024 for value, is_large in zip(answered, large[1], strict=True))
-
-
-def surplus_raises(matched: Sequence[int], n_predicted: int) -> bool:
-    """Return whether the reference's search for surplus objects, which deletes matched positions from a list, reads past its end."""
-    return n_predicted > len(matched) and any(position >= n_predicted - done for done, position in enumerate(reversed(matched)))
-
-
-class _ReferenceCheck(Columns):
-    """Raise at values that the reference cannot take: of pairs, or with `items` where every expected one meets every predicted one."""
-
-    absent = None
-
-    def __init__(self, *, items: bool) -> None:
-        self.items = items
-
-    def branch(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
-        for i, value in enumerate(answered):
-            passes = i > 0 and not self.items and isinstance(value, str | list) and not any(key in value for key in node.by_key)
-            if not isinstance(value, dict) and not passes:
-                raise _RaisesError(f"no object at {node.path or 'the top'}")
-        left = [i for i, value in enumerate(gold) if isinstance(value, dict)]
-        right = list(range(len(answered)))
-        if not self.items:
-            left = right = [i for i in left if isinstance(answered[i], dict)]
-        super().branch(node, pick(gold, left), left, pick(answered, right), right)
-
-    def objects(self, *_: Any) -> None:
-        """Unknown keys are no problem."""
-
-    def present(self, node: SchemaNode, gold: Any, rows: Sequence[Any], answered: Any, columns: Sequence[Any]) -> Chosen | None:
-        left, right = present(gold), present(answered)
-        if not self.items:
-            left = right = sorted({*left} & {*right})
-        elif len(left) < len(gold) or len(right) < len(answered):
-            raise _RaisesError(f"a null or missing key in an object of a list at {node.path}")
-        return (left, right) if left and right else None
-
-    def array(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
-        firsts, where = answered if self.items else answered[:1], node.path
-        if [] in firsts:
-            raise _RaisesError(f"no answer (hang) for an empty list at {where}")
-        lone = len(answered) == 1 and isinstance(answered[0], int | float) and not self.items
-        if lone and not node.lists_objects:
-            self._elements(node, gold, [answered])
-            return
-        containers = (list,) if node.lists_objects else (list, str)
-        if not all(isinstance(value, list) for value in firsts) or any(not isinstance(value, containers) for value in answered):
-            raise _RaisesError(f"no list at {where}")
-        if [] in gold:
-            raise _RaisesError(f"an empty expected list at {where}")
-        if node.lists_objects and self.items:
-            raise _RaisesError(f"a list of objects in a list of objects at {where}")
-        if self.items:
-            self._elements(node, gold, answered)
-        else:
-            for want, got in zip(gold, answered, strict=True):
-                self._elements(node, [want], [got])
-
-    def _elements(self, node: SchemaNode, want: Sequence[Iterable[Any]], got: Sequence[Iterable[Any]]) -> None:
-        left, right = list(chain.from_iterable(want)), list(chain.from_iterable(got))
-        if left and right:
-            if node.lists_objects:
-                _check_keys(node.item)
-            check = _ReferenceCheck(items=True)
-            (check.branch if node.lists_objects else check.leaf)(node.item, left, left, right, right)
-
-    def leaf(self, node: SchemaNode, gold: Sequence[Any], rows: Sequence[Any], answered: Sequence[Any], columns: Sequence[Any]) -> None:
-        """Check values: levenshtein checks the first pair for texts, exact_match uses the type of the first prediction."""
-        if not self.items and (seen := seen_as_lists(node, gold, answered)):
-            lists, want, got = seen
-            self.array(lists, want, rows, got, columns)
-            return
-        containers = [isinstance(value, dict | list) for value in answered]
-        names = {metric.name for metric in node.metrics}
-        expected, predicted = set(map(type, gold)), set(map(type, answered))
-        firsts = expected | predicted if self.items else {type(gold[0]), type(answered[0])}
-        if containers[0] or (self.items and any(containers)):
-            raise _RaisesError(f"a container in the place of a value at {node.path}")
-        if "levenshtein" in names and firsts != {str}:
-            raise _RaisesError(f"a value that is no text at {node.path}")
-        if "exact_match" in names and (why := self._exact_raises(gold, answered)):
-            raise _RaisesError(f"{why} at {node.path}")
-
-    def _exact_raises(self, gold: Sequence[Any], answered: Sequence[Any]) -> str:
-        expected, predicted = set(map(type, gold)), set(map(type, answered))
-        if self.items:
-            clash = (str in predicted and expected != {str}) or (bool(predicted & {float, bool}) and not expected <= {int, float, bool})
-            clash = clash or (int in predicted and str in expected)
-        elif isinstance(answered[0], str):
-            clash = not isinstance(gold[0], str)
-        else:
-            clash = not (expected | predicted) <= {int, float, bool}
-        if clash:
-            return "values of different types"
-        is_beyond = not isinstance(answered[0], str) and _beyond_numpy(gold, answered)
-        return "an integer of more than 64 bits" if is_beyond else ""
 
 
 RowStatus = Literal["match", "partial", "mismatch", "omission", "hallucination", "both_null"]

@@ -25,7 +25,7 @@ from evalsuite.trees.json_values import number_in_text
 class ExactMatch:
     """1 if two values are equal, else 0: numbers by value, never a number and a boolean or text, texts in Unicode's composed form.
 
-    With `compat`, as in the reference: a pair with a float within rel 1e-5 of the reference, True like 1.
+    With `compat`, as in the reference: a predicted float within rel 1e-5 of the expected number, True like 1.
     """
 
     name: str = "exact_match"
@@ -157,11 +157,12 @@ def _exactly(value: Any) -> Any:
 
 
 def nearly_equal(reference: Any, prediction: Any) -> bool:
-    """Return whether two scalars are equal, as in the reference."""
+    """Return whether two scalars are equal, as in the reference, which compares a predicted integer exactly and other numbers nearly."""
     numbers = isinstance(reference, int | float) and isinstance(prediction, int | float)
-    if numbers and (isinstance(reference, float) or isinstance(prediction, float)):
+    if numbers and float in (type(reference), type(prediction)):
         try:
-            return bool(reference == prediction or abs(prediction - reference) <= 1e-8 + 1e-5 * abs(reference) < float("inf"))
+            is_near = type(prediction) is not int and abs(prediction - reference) <= 1e-8 + 1e-5 * abs(reference) < float("inf")
+            return float(reference) == float(prediction) or is_near
         except OverflowError:  # an integer beyond every float
             return False
     return bool(reference == prediction) and (numbers or type(reference) is type(prediction))
@@ -173,10 +174,10 @@ def _numbers_matrix(references: Sequence[float], predictions: Sequence[float]) -
         scores = [[float(nearly_equal(r, p)) for p in predictions] for r in references]
         return np.array(scores, dtype=np.float64).reshape(len(references), len(predictions))
     rows, columns = np.array(references, dtype=np.float64)[:, None], np.array(predictions, dtype=np.float64)[None, :]
-    float_rows, float_columns = (np.array([type(v) is float for v in side], dtype=bool) for side in (references, predictions))
+    is_near = np.array([type(v) is not int for v in predictions], dtype=bool)
     with np.errstate(invalid="ignore", over="ignore"):
         near = (np.abs(columns - rows) <= 1e-8 + 1e-5 * np.abs(rows)) & np.isfinite(rows)
-    equal: Floats = ((rows == columns) | (near & (float_rows[:, None] | float_columns[None, :]))).astype(np.float64)
+    equal: Floats = ((rows == columns) | (near & is_near[None, :])).astype(np.float64)
     return equal
 
 

@@ -36,7 +36,7 @@ from tests.processes import finished
 from tests.upstream.clone_functions import verdicts
 from tests.upstream.queries import make_databases, query_pairs
 from tests.upstream.reference_cases import made_cases, write_cases
-from tests.upstream.tree_cases import DOMAINS, asked, cases
+from tests.upstream.tree_cases import DOMAINS, asked, cases, odd_cases
 
 
 class Place(NamedTuple):
@@ -54,7 +54,7 @@ PLACES: Final[dict[Reference, Place]] = {
 }
 RECORDED = Path(__file__).parent.parent / "data" / "recorded"
 SEED = 7
-N_OF_A_RULE, N_TREES, N_QUERIES, N_OF_A_SUITE = 16, 110, 120, 90
+N_OF_A_RULE, N_TREES, N_ODD, N_QUERIES, N_OF_A_SUITE = 16, 110, 200, 120, 90
 # To write two databases costs more than all else of a case.
 N_DATABASES = 6
 Row = dict[str, Any]
@@ -127,7 +127,8 @@ def suites(clone: Path) -> Iterator[Row]:
 
 def _trees(clone: Path, kind: str) -> Iterator[tuple[Row, Row]]:
     """Each made case of a kind with what the reference says."""
-    return asked([case for domain in DOMAINS for case in cases(domain, N_TREES, SEED) if case["kind"] == kind], clone)
+    made = [*(case for domain in DOMAINS for case in cases(domain, N_TREES, SEED)), *odd_cases(N_ODD, SEED)]
+    return asked([case for case in made if case["kind"] == kind], clone)
 
 
 def treeval(clone: Path) -> Iterator[Row]:

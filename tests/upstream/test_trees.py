@@ -1,4 +1,4 @@
-"""Treeval and Struct Extract Eval themselves run next to ours on fresh cases of five domains: every number is equal, or we know why.
+"""Treeval and Struct Extract Eval themselves next to ours on cases of five domains and of any shape: numbers are equal, or we know why.
 
 `EVALSUITE_TREEVAL=<clone> EVALSUITE_XEVAL=<clone> pytest -m upstream tests/upstream -s`. They run in an interpreter of their own:
 `EVALSUITE_UPSTREAM_PYTHON` (default: this one) has numpy, scipy, jsonref, jsonschema and Levenshtein.
@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from evalsuite.trees import evaluate, infer_schema, treeval_score, validate_gold
+from evalsuite.trees import evaluate, infer_schema, resolve_schema_references, treeval_score, validate_gold
 from evalsuite.trees.field_results import Notice
 from tests.conformance.test_treeval import REFERENCE_METRICS, close, wrong_container
 from tests.conformance.test_xeval import near
-from tests.upstream.tree_cases import DOMAINS, Obj, asked, cases
+from tests.upstream.tree_cases import DOMAINS, Obj, asked, cases, odd_cases
 
 pytestmark = pytest.mark.upstream
 N_CASES = 500  # of each domain
@@ -26,8 +26,8 @@ SEED = int(os.environ.get("EVALSUITE_UPSTREAM_SEED", "20261124"))
 
 @cache
 def made() -> list[Obj]:
-    """The cases of all domains."""
-    return [case for domain in DOMAINS for case in cases(domain, N_CASES, SEED)]
+    """The cases of all domains, and those of any shape."""
+    return [*(case for domain in DOMAINS for case in cases(domain, N_CASES, SEED)), *odd_cases(2 * N_CASES, SEED)]
 
 
 @cache
@@ -115,6 +115,8 @@ def xeval_kind(case: Obj, theirs: Obj) -> tuple[str, str]:
     try:
         if case["kind"] == "infer_schema":
             found: Any = infer_schema(case["gold"], notify=count)
+        elif case["kind"] == "resolve":
+            found = resolve_schema_references(case["schema"], compat=True, notify=count)
         elif case["kind"] == "validate_gold":
             found = validate_gold(case["gold"], case["schema"], **case["options"], compat=True, notify=count)
         else:

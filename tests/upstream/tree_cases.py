@@ -1,11 +1,11 @@
-"""Cases for both kinds of trees in five domains, made from a seed: records of gold, and answers with every kind of mistake."""
+"""Cases for both kinds of trees made from a seed: records of five domains and answers with every mistake, and values of any shape."""
 
 import copy
 import json
 import os
 import random
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -233,3 +233,150 @@ class _Maker:
         if self.happens("shuffle"):
             self.rng.shuffle(found)
         return found
+
+
+ODD: list[Any] = [
+    None, True, False, 0, 1, 2.5, 1.0, "", "x", "1", "uv", [None], ["x"], [["x"]], [["x"], ["y"]], [1, "x"], [1], [[1]], [[]], [{}],
+    [{"a": "x"}], ["u", {"a": 1}], {}, {"a": "x"}, {"a": [1]},
+]  # fmt: skip
+KEYS = ["a", "b", "é ü", "c.d", "name"]
+COMPARES: list[Any] = [
+    "exact", "numeric", {"numeric": {"tolerance": {"rel": 0.01}}}, {"numeric": {"tolerance": {"abs": 1, "rel": 0.1}}},
+    {"numeric": {"rel": 0.1}},
+    {"oneof": {"values": ["x", "y", 1, True, None]}}, {"oneof": {"values": []}},
+]  # fmt: skip
+OTHER_BRANCHES: list[Any] = [{"type": "null"}, {"type": "null", "title": "N"}, {"type": "number"}, {"type": None}, {"enum": [1]}, True]
+PARTS: list[Any] = [{"title": "A"}, {"type": "string"}, {"properties": {"q": {"type": "string"}}}, {"x-eval-compare": "exact"}]
+
+
+def odd_cases(n: int, seed: int) -> Iterator[Obj]:
+    """Yield n cases of any shape: values of any kind at any place, half for Treeval; for x-eval schemas with references and unions too."""
+    for number in range(n):
+        rng = random.Random(f"{seed}-odd-{number}")
+        odd, n_records = _Odd(rng), rng.choice((1, 1, 2, 3))
+        case: Obj = {"id": f"odd-{number}", "domain": "odd"}
+        if number % 2:
+            fields = {key: odd.types(2) for key in rng.sample(KEYS, rng.choice((1, 1, 2)))}
+            gold = [odd.value(fields) for _ in range(n_records)]
+            yield {
+                **case,
+                "kind": "treeval",
+                "gold": gold,
+                "extracted": list(map(odd.answer, gold)),
+                "schema": fields,
+                "types_metrics": _metrics(rng),
+            }
+            continue
+        schema = {"type": "object", "properties": {key: odd.node(2) for key in rng.sample(KEYS, rng.choice((1, 2)))}}
+        gold = [odd.record(schema) for _ in range(n_records)]
+        found = list(map(odd.answer, gold))
+        kind = rng.choice(("evaluate", "evaluate", "validate_gold", "infer_schema", "resolve"))
+        case |= {
+            "kind": kind,
+            "gold": gold if kind == "evaluate" else found,
+            "extracted": found,
+            "options": {"strict_types": rng.random() < 0.5},
+        }
+        yield {**case, "schema": odd.composed(schema) if kind == "resolve" else schema}
+
+
+class _Odd:
+    """Schemas, values that have their shape, and answers that do not."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.nulls, self.rate = rng.choice((0, 0, 0.2)), rng.choice((0.05, 0.1, 0.3))
+
+    def some(self, make: Callable[[], Any], most: int = 3) -> list[Any]:
+        return [make() for _ in range(self.rng.randrange(1, most + 1))]
+
+    def types(self, depth: int) -> Any:
+        """Treeval's types."""
+        rng, leaf = self.rng, self.rng.choice(("string", "string", "integer", "number", "boolean"))
+        inner = {key: self.types(depth - 1) for key in rng.sample(KEYS, 2)} if depth else leaf
+        return rng.choice((leaf, [leaf], inner, [inner], ["x", "y", "uv"]))
+
+    def value(self, types: Any) -> Any:
+        """A value of Treeval's types; those of an item are seldom null, because the reference raises for them."""
+        rng = self.rng
+        if isinstance(types, dict):
+            return {key: None if rng.random() < self.nulls else self.value(inner) for key, inner in types.items()}
+        if isinstance(types, list):
+            return rng.choice(types) if len(types) > 1 else self.some(lambda: self.value(types[0]))
+        some: Obj = {"string": ["x", "xy", "yx", "1", "é", ""], "integer": [0, 1, 7, 10**6], "boolean": [True, False],
+                     "number": [0, 1, 2.5, 1.0, 10**6, 1000000.5]}  # fmt: skip
+        return rng.choice(some[types])
+
+    def answer(self, gold: Any) -> Any:
+        """An answer with anything anywhere."""
+        rng = self.rng
+        if rng.random() < self.rate:
+            return copy.deepcopy(rng.choice(ODD))
+        if isinstance(gold, dict):
+            found = {key: self.answer(value) for key, value in gold.items() if rng.random() > self.rate / 2}
+            return {**found, "z": rng.choice(ODD)} if rng.random() < self.rate / 2 else found
+        if isinstance(gold, list):
+            found_items = [self.answer(item) for item in (*gold, *gold[: rng.random() < 0.15])]
+            return rng.sample(found_items, len(found_items)) if rng.random() < 0.4 else found_items
+        if rng.random() < 0.1 and isinstance(gold, int | float):
+            return rng.choice((float(gold), gold * (1 + 1e-6), str(gold), int(gold)))
+        return gold
+
+    def node(self, depth: int) -> Obj:
+        """An eval schema."""
+        rng, kind = (
+            self.rng,
+            self.rng.choice(("string", "integer", "number", "boolean", "object", "array", "array") if depth else ("string", "number")),
+        )
+        found: Obj = {"type": kind}
+        if kind == "object":
+            found["properties"] = {key: self.node(depth - 1) for key in rng.sample(KEYS, rng.choice((1, 2)))}
+        elif kind == "array":
+            found["items"] = self.node(depth - 1)
+            keyed = [{"match_by": "key_field", "key": "a"}] if found["items"]["type"] == "object" else []
+            if rng.random() < 0.7:
+                found["x-eval-align"] = rng.choice([{"ordered": True}, {"match_by": "hungarian"}, {"match_by": "hungarian"}, *keyed])
+        else:
+            found["x-eval-compare"] = rng.choice(COMPARES)
+        if rng.random() < 0.1:
+            found["x-eval-skip"] = rng.random() < 0.7
+        if rng.random() < 0.15 and kind != "array":
+            found["type"] = rng.choice(([kind, "null"], [kind, "array"], "string"))
+        return found
+
+    def record(self, schema: Obj) -> Any:
+        """A value of an eval schema."""
+        rng = self.rng
+        if rng.random() < self.nulls:
+            return None
+        if "properties" in schema:
+            return {key: self.record(inner) for key, inner in schema["properties"].items()}
+        if "items" in schema:
+            return self.some(lambda: self.record(schema["items"]))[rng.random() < 0.2 :]
+        return rng.choice(["x", "X ", "uv w", "1", 0, 1, 2.5, 1.0, True, "é"])
+
+    def composed(self, schema: Obj) -> Obj:
+        """The schema with parts behind references, in unions and in allOf; sometimes all of it behind one."""
+        definitions: Obj = {}
+        whole = self.within(schema, definitions)
+        if self.rng.random() < 0.3:
+            definitions["Root"] = whole
+            whole = {"$ref": "#/$defs/Root"}
+        return {**whole, "$defs": definitions, **({"$id": "https://example.org/s"} if self.rng.random() < 0.1 else {})}
+
+    def within(self, schema: Obj, definitions: Obj) -> Obj:
+        rng, found = self.rng, dict(schema)
+        if "properties" in schema:
+            found["properties"] = {key: self.within(inner, definitions) for key, inner in schema["properties"].items()}
+        if "items" in schema:
+            found["items"] = self.within(schema["items"], definitions)
+        how = rng.choice(("none", "none", "none", "reference", "union", "all", "pointer"))
+        if how == "reference":
+            name = f"T{len(definitions)}"
+            definitions[name] = found
+            return {"$ref": f"#/$defs/{name}", **({"x-eval-skip": True} if rng.random() < 0.2 else {})}
+        if how == "union":
+            return {rng.choice(("anyOf", "oneOf")): [found, rng.choice(OTHER_BRANCHES)], "title": "H"}
+        return (
+            {"allOf": [found, rng.choice(PARTS)]} if how == "all" else {"$ref": "#/$defs/T0"} if how == "pointer" and definitions else found
+        )
