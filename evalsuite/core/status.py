@@ -113,9 +113,27 @@ def raw_value(result: "Result") -> float | None:
     return own_value(result) if result.status == "scored" and result.score is None else None
 
 
-def own_scale_scorers(results: "Iterable[Result]") -> set[str | None]:
-    """Return the scorers whose results have values on their own scale and no score: these are in no mean of scores, submitted or not."""
-    return {result.scorer for result in results if raw_value(result) is not None}
+# Key in `details` for the scorers of an instance that declare a scale of their own.
+OWN_SCALE: Final = "own_scale"
+
+
+def own_scale_ids(results: "Iterable[Result]") -> set[str]:
+    """Return the instances that are in no mean of scores, submitted or not: their scorers give values on their own scale and no score.
+
+    The scorers of an instance declare it (`OWN_SCALE`). A run that does not record that, and a scorer that does not say so, are known by
+    the other values of the same scorer.
+    """
+    measured, waiting, by_values, with_scores = set[str](), list[tuple[str, str | None, bool]](), set[str | None](), set[str | None]()
+    for result in results:
+        is_declared = result.scorer in (result.detail(OWN_SCALE) or ())
+        if raw_value(result) is not None:
+            measured.add(result.instance_id)
+            by_values |= set() if is_declared else {result.scorer}
+        elif result.status != "scored" or result.score is None:
+            waiting.append((result.instance_id, result.scorer, is_declared))
+        elif is_declared:
+            with_scores.add(result.scorer)
+    return measured | {name for name, scorer, is_declared in waiting if scorer in by_values or (is_declared and scorer not in with_scores)}
 
 
 def own_value(result: "Result") -> float | None:

@@ -16,7 +16,7 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.import_ref import duckdb
-from evalsuite.core.status import own_value
+from evalsuite.core.status import own_scale_ids, own_value
 from evalsuite.core.types import Result
 from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, read_run, selected_part
 from evalsuite.runs.run_files import Reader, read_results
@@ -32,9 +32,9 @@ class RunScores:
     instance ids, `clusters` are tags. `units` are the scores of the records of instances with many. `is_whole` says that all of gold was
     scored; `only` is a digest of the ids if a part was requested by ids alone. `n_instances` counts all of gold, 0 if unknown. `databases`
     are the states of the files that queries ran on (`databases.database_stamps`), with one empty name if a run does not record them. `raw`
-    are the values on metrics' own scales, empty if there are none. `corrected` is the score after errata, `further` are the means of the
-    scorers that do not make the score, `further_raw` those on their own scales. `n_unapplied` counts stale or expired errata; `errata`
-    identifies the errata and which of them were applied.
+    are the values on metrics' own scales, empty if there are none; `own_scale` are the instances in no score because of it.
+    `corrected` is the score after errata, `further` are the means of the scorers that do not make the score, `further_raw` those on their
+    own scales. `n_unapplied` counts stale or expired errata; `errata` identifies the errata and which of them were applied.
     """
 
     folder: str
@@ -56,6 +56,7 @@ class RunScores:
     n_instances: int = 0
     units: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
     raw: Sequence[float | None] = ()
+    own_scale: Sequence[str] = ()
     corrected: float | None = None
     n_unapplied: Mapping[str, int] = field(default_factory=dict)
     errata: str = ""
@@ -149,7 +150,7 @@ def _stamp_of_run(folder: Path) -> list[int] | None:
     except OSError:
         return None
     # Increase the first number with each new layout of `RunScores`.
-    return [5, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
+    return [6, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
 
 
 def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
@@ -194,6 +195,7 @@ def columns_of(entry: RunEntry, results: Sequence[Result]) -> RunScores:
         units={r.instance_id: units for r in results if (units := units_of(r)) is not None},
         databases=run.get("databases", {"": ""} if asks_databases else {}),
         raw=_raw_column(results),
+        own_scale=sorted(own_scale_ids(results)),
     )
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, FaultError, Side, describe, hint_of, side_of
-from evalsuite.core.status import FURTHER_SCORERS, UNJUDGED_BY, further_result_row
+from evalsuite.core.registry import Marker
+from evalsuite.core.status import FURTHER_SCORERS, OWN_SCALE, UNJUDGED_BY, further_result_row
 from evalsuite.core.types import Answer, Check, Fault, GoldInstance, Reads, Result, Rule, Score, Status, Task
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.limits import PACKED_BYTES
@@ -106,6 +107,7 @@ def fault_result(task: Task, fault: Fault, *, status: Status = "submission_fault
         return unjudged_result(task, fault, seconds=seconds)
     reason = FAULTS[fault.code].message if status == "missing" else describe(fault)
     details: dict[str, Any] = {} if status == "missing" else {"hint": FAULTS[fault.code].hint}
+    details |= _own_scale(task.instance)
     return Result(
         instance_id=task.instance.instance_id,
         status=status,
@@ -118,6 +120,19 @@ def fault_result(task: Task, fault: Fault, *, status: Status = "submission_fault
         details=details,
         seconds=seconds,
     )
+
+
+def _own_scale(instance: GoldInstance) -> dict[str, list[str]]:
+    """Return the entry in `details` for the scorers whose only check of an instance gives values on a scale of its own; else nothing."""
+    by_column: dict[str, list[Check]] = {}
+    for check in instance.checks:
+        by_column.setdefault(check.scorer if check.is_further else "", []).append(check)
+    names = [checks[0].scorer for checks in by_column.values() if len(checks) == 1 and _has_own_scale(checks[0])]
+    return {OWN_SCALE: names} if names else {}
+
+
+def _has_own_scale(check: Check) -> bool:
+    return marker_of(check).range is None and not (check.scorer in METRICS and check.parameters.get("scale"))
 
 
 def out_of_budget(task: Task, budget: Budget) -> Result:
@@ -166,7 +181,7 @@ def _flip(task: Task, outcomes: Sequence[Outcome], official: float | None, stric
 def _details(
     task: Task, outcomes: Sequence[Outcome], decided: Outcome, fault: Fault | None, *, status: Status, flip: str
 ) -> dict[str, Any]:
-    details: dict[str, Any] = dict(decided.score.details)
+    details: dict[str, Any] = {**decided.score.details, **_own_scale(task.instance)}
     if status == "scored":
         details["gold_from"] = "query" if decided.from_query else "file"
     if flip:
@@ -240,8 +255,12 @@ class ReadRequest:
 
 def reads_of(checks: Iterable[Check]) -> list[Reads]:
     """Return the payload that each check takes."""
-    known = SCORERS.additions.known
-    return [(known.get(check.scorer) or SCORERS.load(check.scorer)).marker.reads for check in checks]
+    return [marker_of(check).reads for check in checks]
+
+
+def marker_of(check: Check) -> Marker:
+    """Return what the scorer of a check declares."""
+    return (SCORERS.additions.known.get(check.scorer) or SCORERS.load(check.scorer)).marker
 
 
 def applicable_checks(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:

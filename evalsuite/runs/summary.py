@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import OutputError
-from evalsuite.core.status import STATUSES, UNGRADED, UNJUDGED, is_ungraded, own_scale_scorers, raw_value, results_by, scorers_of
+from evalsuite.core.status import STATUSES, UNGRADED, UNJUDGED, is_ungraded, own_scale_ids, raw_value, results_by, scorers_of
 from evalsuite.core.types import Result, Rule
 from evalsuite.stats.intervals import few_clusters_note, reported_interval
 from evalsuite.stats.samples import Mean, mean, mean_under
@@ -141,7 +141,7 @@ def summarise(
     into clusters: every instance has exactly one of them. Raises `OutputError` for one that has not, which names `where`.
     """
     answered = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
-    own_scale = own_scale_scorers(results)
+    own_scale = own_scale_ids(results)
     all_results, results = results, _with_range(results, own_scale)
     scorers = scorers_of(all_results)
     chosen = mean_under(results, "score")
@@ -195,11 +195,9 @@ def _reference(results: Sequence[Result], answered: Collection[str]) -> dict[str
     return {"reference_ratio": sum(r.official == 1 for r in graded) / len(graded) if is_known else None, "n_reference": len(graded)}
 
 
-def _with_range(results: Sequence[Result], names: Collection[str | None]) -> Sequence[Result]:
-    """Return the results that make a score: all except those that scorers with these names measure on a scale of their own, submitted or
-    not.
-    """
-    return [r for r in results if r.scorer not in names or (r.score is not None and r.status == "scored")] if names else results
+def _with_range(results: Sequence[Result], own_scale: Collection[str]) -> Sequence[Result]:
+    """Return the results that make a score: all except those of instances on a scale of their own, submitted or not."""
+    return [r for r in results if r.instance_id not in own_scale] if own_scale else results
 
 
 def score_or_mean(summary: Mapping[str, Any]) -> float | None:
@@ -317,7 +315,7 @@ def clusters_by_id(tags: Iterable[str], groups: Mapping[str, Iterable[str]]) -> 
 
 
 def _summarise_by(
-    results: Sequence[Result], keys: Callable[[Result], Iterable[str]], cluster_of: Mapping[str, str], own_scale: Collection[str | None]
+    results: Sequence[Result], keys: Callable[[Result], Iterable[str]], cluster_of: Mapping[str, str], own_scale: Collection[str]
 ) -> dict[str, dict[str, Any]]:
     buckets: dict[str, list[Result]] = {}
     for r in results:
@@ -332,10 +330,10 @@ def _by_further(results: Sequence[Result], scorers: Sequence[str], cluster_of: M
         by = results_by(r, scorers)
         for name in buckets.keys() & by.keys():
             buckets[name].append(by[name])
-    return {name: _row_of_bucket(bucket, cluster_of, own_scale_scorers(bucket)) for name, bucket in buckets.items()}
+    return {name: _row_of_bucket(bucket, cluster_of, own_scale_ids(bucket)) for name, bucket in buckets.items()}
 
 
-def _row_of_bucket(bucket: Sequence[Result], cluster_of: Mapping[str, str], own_scale: Collection[str | None]) -> dict[str, Any]:
+def _row_of_bucket(bucket: Sequence[Result], cluster_of: Mapping[str, str], own_scale: Collection[str]) -> dict[str, Any]:
     raw, bucket = _raw(bucket, cluster_of), _with_range(bucket, own_scale)
     chosen, official = mean_under(bucket, "score"), mean_under(bucket, "official")
     strict = mean_under(bucket, "strict").value if has_verdicts((r.status, r.strict) for r in bucket) else None

@@ -80,6 +80,26 @@ def test_values_on_their_own_scale() -> None:
     assert status.raw_value(with_status("missing", details={"raw": 7})) is None
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # (id, scorer, status, score, raw, the scorers that declare a scale of their own)
+        ([("a", "words", "missing", 0.0, None, ["words"]), ("b", "marks", "missing", 0.0, None, None)], {"a"}),
+        ([("a", "words", "scored", None, 3, ["words"]), ("b", "words", "missing", 0.0, None, None)], {"a"}),
+        ([("a", "words", "scored", None, 3, None), ("b", "words", "missing", 0.0, None, None)], {"a", "b"}),
+        ([("a", "words", "scored", 1.0, 3, ["words"]), ("b", "words", "timeout", 0.0, None, ["words"])], set()),
+        ([("a", "words", "unscored", None, None, ["words"]), ("b", "words", "gold_fault", None, None, ["chars"])], {"a"}),
+    ],
+)
+def test_instances_on_a_scale_of_their_own(rows: list[Any], expected: set[str]) -> None:
+    """By what their scorers declare, answered or not; without a declaration by other values of the scorer, and never against a score."""
+    results = [
+        replace(RESULT, instance_id=name, scorer=scorer, status=status_of_row, score=score, details={"raw": raw, "own_scale": declared})
+        for name, scorer, status_of_row, score, raw, declared in rows
+    ]
+    assert status.own_scale_ids(results) == expected
+
+
 def test_signs() -> None:
     """Decimals never say 0 or 1 of what is neither; a rule without a verdict has the sign of the status."""
     assert [status.sign_of(value) for value in (None, 1, 0, 0.5, 0.999, 0.001)] == ["–", "✓", "✗", "0.50", "0.99", "0.01"]

@@ -40,7 +40,7 @@ from evalsuite.analysis.leaderboard.pairing import (
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError, count_words
 from evalsuite.core.import_ref import NDArray, np
-from evalsuite.core.status import ZERO, check_level, default_level, has_open_verdict, own_scale_scorers, raw_value, shows
+from evalsuite.core.status import ZERO, check_level, default_level, has_open_verdict, own_scale_ids, raw_value, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
 from evalsuite.stats.intervals import CELLS_AT_ONCE, ONE_CLUSTER, Interval, cluster_totals, clustered_interval, few_clusters_note
@@ -423,10 +423,10 @@ def score_shifts(base: RunSide, other: RunSide, how: PairingOptions, cluster_of:
 def _scores_by_column(side: RunSide, how: PairingOptions, *, with_fields: bool) -> dict[str, dict[str, float]]:
     """Return scorer (or path) -> instance id -> score of one side alone."""
     by_column: dict[str, dict[str, float]] = {}
-    own_scale = set() if how.raw else own_scale_scorers(side.results.values())
+    own_scale = set() if how.raw else own_scale_ids(side.results.values())
     for name, result in side.results.items():
         value = how.value(result)
-        if value is None or result.scorer in own_scale:
+        if value is None or name in own_scale:
             continue
         fields = fields_of(result) if with_fields else {}
         for key, score in {path: numbers[2] for path, numbers in fields.items()}.items() if fields else [(result.scorer or "", value)]:

@@ -21,7 +21,7 @@ from evalsuite.core.status import (
     UNJUDGED,
     ZERO,
     kind_of,
-    own_scale_scorers,
+    own_scale_ids,
     own_value,
     redact,
     results_by,
@@ -73,20 +73,18 @@ class SharedInstances:
     """
 
     def __init__(self, runs: Sequence[RunScores]) -> None:
-        self.is_raw = _are_raw(runs)
-        if self.is_raw:
-            runs = [_add_raw_values(run) for run in runs]
-        self.runs = runs
         first = runs[0]
         same = all(list(run.ids) == list(first.ids) for run in runs)
         shared = set(first.ids).intersection(*(run.ids for run in runs))
+        own_scale = ids_on_own_scale(runs) & shared
+        self.is_raw = own_scale == shared
+        self.runs = [_add_raw_values(run) for run in runs] if self.is_raw else runs
         self.ids = [name for name in first.ids if name in shared]
         if not self.ids:
             raise UsageError("these runs have no instance in common", hint="rank runs of one suite together")
         self._at = [None if same else {name: i for i, name in enumerate(run.ids)} for run in runs]
         self.notes: list[str] = []
-        own_scale = set() if self.is_raw else own_scale_ids(runs) & shared
-        if own_scale and own_scale < shared:
+        if own_scale and not self.is_raw:
             self._leave_out(own_scale)
         self.scorers = self.column(0, "scorer")
         scorers = sorted({name for name in self.scorers if name})
@@ -94,6 +92,7 @@ class SharedInstances:
         lower = [name for name in scorers if direction_of([name]) == "lower"]
         mixed = f"scores of both polarities are averaged: less is better for {', '.join(lower)}"
         self.notes += [mixed] if 0 < len(lower) < len(scorers) else []
+        self.notes += [f"values on several scales are averaged: {', '.join(scorers)}"] if self.is_raw and len(scorers) > 1 else []
 
     def _leave_out(self, own_scale: set[str]) -> None:
         self.ids = [name for name in self.ids if name not in own_scale]
@@ -184,23 +183,9 @@ def clusters_of(run: RunScores, ids: Sequence[str]) -> list[str] | None:
     return [cluster_of[name] for name in ids] if cluster_of and all(name in cluster_of for name in ids) else None
 
 
-def _are_raw(runs: Sequence[RunScores]) -> bool:
-    """Whether some values have no score, and everything judged has a value on the scale of one scorer, or of several without scores."""
-    rows = [
-        (score, raw, scorer)
-        for run in runs
-        for score, raw, status, scorer in zip(run.score, run.raw or [None] * len(run.ids), run.status, run.scorer, strict=True)
-        if status == "scored"
-    ]
-    has_score = [score is not None for score, *_ in rows]
-    return not all(has_score) and all(raw is not None for _, raw, _ in rows) and not (any(has_score) and len({row[2] for row in rows}) > 1)
-
-
-def own_scale_ids(runs: Sequence[RunScores]) -> set[str]:
-    """Return the instances of scorers that give values on their own scale and no score."""
-    rows = (row for run in runs if run.raw for row in zip(run.scorer, run.score, run.raw, strict=True))
-    scorers = {name for name, score, raw in rows if score is None and raw is not None}
-    return {id_ for id_, name in zip(runs[0].ids, runs[0].scorer, strict=True) if name in scorers}
+def ids_on_own_scale(runs: Sequence[RunScores]) -> set[str]:
+    """Return the instances that one of the runs has in no score, because they are measured on a scale of their own."""
+    return {name for run in runs for name in run.own_scale}
 
 
 def _add_raw_values(run: RunScores) -> RunScores:
@@ -354,6 +339,7 @@ def _score_side(folder: Path, gold: Path | None, like: RunEntry | None, rules: R
         answers = folder
         if folder.is_file() and is_archive(folder.name):
             answers, label = opened.enter_context(unpack(folder, settings)), without_ending(folder.name)
+            settings = replace(settings, archive=str(folder))
         done = run(answers, place, settings)
     if not done.summary.n_submitted:
         raise UsageError(
@@ -464,18 +450,18 @@ class PairingOptions:
 def choose_scale(shared: Sequence[Pair], how: PairingOptions) -> tuple[list[Pair], PairingOptions]:
     """Return the pairs that were judged on both sides, and the options with the scale of the comparison.
 
-    Raw values are compared if no other scorer has scored an answer; else the instances of their scorers are in no pair, as in no score.
+    Raw values are compared if there is nothing else; else the instances on a scale of their own are in no pair, as in no score.
     """
     ranged = pairs_with_range(shared)
-    if len(ranged) < len(shared) and not any("scored" in (a.status, b.status) for a, b in ranged):
+    if shared and not ranged:
         how, ranged = replace(how, raw=True), list(shared)
     return [(a, b) for a, b in ranged if how.value(a) is not None and how.value(b) is not None], how
 
 
 def pairs_with_range(shared: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs of scorers that give scores, and no values on a scale of their own."""
-    own_scale = own_scale_scorers(result for pair in shared for result in pair)
-    return [(a, b) for a, b in shared if not own_scale & {a.scorer, b.scorer}]
+    """Return the pairs of instances that give scores, and no values on a scale of their own."""
+    own_scale = own_scale_ids(result for pair in shared for result in pair)
+    return [(a, b) for a, b in shared if a.instance_id not in own_scale]
 
 
 def is_lower_better(pairs: Sequence[Pair], *, raw: bool = False) -> bool:

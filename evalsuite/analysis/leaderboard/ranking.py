@@ -183,7 +183,7 @@ def make_leaderboard(
         by=by,
         by_direction={name: direction_of([name]) if by == "scorer" else table.direction for name in parts} | further_directions(table.runs),
         forced=tuple(forced),
-        notes=(*notes, *_notes_on(table, over, len(ranked), rows), *table.notes),
+        notes=(*notes, *_equal_submissions(runs), *_notes_on(table, over, len(ranked), rows), *table.notes),
         confidence=CONFIDENCE,
         n_new=sum(entry.is_new for entry in entries),
         n_reused=sum(not entry.is_new and not entry.is_run for entry, _ in runs),
@@ -232,10 +232,21 @@ def _description(table: SharedInstances) -> dict[str, Any]:
     }
 
 
+def _equal_submissions(runs: Sequence[tuple[Entry, RunScores]]) -> Iterator[str]:
+    """Yield the names that share a submission, each content once: a copy under another name has a rank of its own."""
+    names: dict[str, list[str]] = {}
+    for entry, scores in runs:
+        if scores.submission_hash:
+            names.setdefault(scores.submission_hash, []).append(entry.name)
+    yield from (f"the same answers under several names: {join_names(group)}" for group in names.values() if len(group) > 1)
+
+
 def _notes_on(table: SharedInstances, over: SharedInstances, n_ranked: int, rows: Sequence[RankedRow]) -> Iterator[str]:
     """Yield what a reader has to know of a ranking `over` some of a table's instances."""
     if empty := [row.name for row in rows if row.n_handed_in == 0]:
-        yield f"without an answer to any instance (`evalsuite validate FOLDER` says why): {join_names(empty)}"
+        is_part = len(table.ids) < max(len(run.ids) for run in table.runs)
+        what = "any of these instances" if is_part else "any instance (`evalsuite validate FOLDER` says why)"
+        yield f"without an answer to {what}: {join_names(empty)}"
     if len(over.ids) < len(table.ids):
         yield f"ranked over the {len(over.ids)} of {len(table.ids)} instances on which each of them was judged"
     if few := over.cluster_note(n_ranked, 1 - CONFIDENCE):

@@ -15,13 +15,13 @@ from evalsuite.analysis.leaderboard.pairing import (
     cluster_of_each,
     clusters_of,
     direction_of,
+    ids_on_own_scale,
     load_sides,
-    own_scale_ids,
     signature_differences,
 )
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError, count_words
-from evalsuite.core.status import ZERO, is_ungraded, own_scale_scorers, raw_value, redact
+from evalsuite.core.status import ZERO, is_ungraded, own_scale_ids, raw_value, redact
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, Label, Rater, read_labels
 from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_named_run, one_run
@@ -113,10 +113,10 @@ def _check_alike(base: RunSide, sides: Sequence[RunSide]) -> None:
 
 def _scores_by_question(sides: Sequence[RunSide]) -> dict[str, list[float]]:
     by_question: dict[str, list[float]] = {}
-    own_scale = own_scale_scorers(result for side in sides for result in side.results.values())
+    own_scale = own_scale_ids(result for side in sides for result in side.results.values())
     for side in sides:
         for name, result in side.results.items():
-            if result.scorer not in own_scale:
+            if name not in own_scale:
                 by_question.setdefault(name, []).extend([] if result.score is None else [result.score])
     return by_question
 
@@ -236,7 +236,7 @@ def _mean_run(runs: Sequence[RunScores]) -> tuple[RunScores, list[list[float]]]:
 
 def _without_own_scale(runs: Sequence[RunScores], ids: Sequence[str], scores: Sequence[list[float]]) -> list[list[float]]:
     """Return the scores of each instance, none for one that is measured on a scale of its own."""
-    own_scale = own_scale_ids(runs)
+    own_scale = ids_on_own_scale(runs)
     return [[] if name in own_scale else row for name, row in zip(ids, scores, strict=True)]
 
 
@@ -255,6 +255,7 @@ def _joint_run(
         status = {run.status[at[name]] for run, at in zip(runs, places, strict=True)}
         columns["status"].append(min(status) if len(status) == 1 or not values_of_run else "scored")
     columns["raw"] = _mean_raw(runs, ids, places)
+    columns["own_scale"] = sorted(ids_on_own_scale(runs))
     columns["scorer"] = [first.scorer[places[0][name]] for name in ids]
     columns["units"] = {name: mean_units([values_of_run[name] for values_of_run in units]) for name in units[0]}
     columns["further"] = {name: _mean([run.further.get(name) for run in runs]) for run in runs for name in run.further}
@@ -595,10 +596,10 @@ def find_margins(name: str, results: Sequence[Result], rules: Rule, *, note: str
     """Compute the score of n results by tolerance. What is in no mean of the run is left out; what gold prevented counts 0, as there."""
     values: list[tuple[Result, float]] = []
     near: list[tuple[str, float, float]] = []
-    own_scale = own_scale_scorers(results)
+    own_scale = own_scale_ids(results)
     for result in results:
         value = result.official if rules == "official" else result.strict
-        if result.scorer in own_scale or (value is None and is_ungraded(result)):
+        if result.instance_id in own_scale or (value is None and is_ungraded(result)):
             continue
         values.append((result, value or 0.0))
         margin = _margin_of(result)

@@ -45,6 +45,7 @@ def entry(name: str, scores: Sequence[float | None], *, status: Sequence[str] = 
         strict=scores,
         status=status or ["scored"] * n,
         scorer=[scorer] * n,
+        own_scale=[f"q{i}" for i in range(n) if "raw" in more],
     )
     return Entry(name=name, scores=replace(columns, **more) if more else columns)  # type: ignore[arg-type]
 
@@ -57,6 +58,12 @@ def board(*entries: Entry, **options: object) -> Leaderboard:
 def names(made: Leaderboard) -> list[str]:
     """The names from the top down."""
     return [row.name for row in made.rows]
+
+
+def test_the_same_submission_under_two_names_is_noted() -> None:
+    """Each has a rank of its own, and the reader is told; a submission without a hash is not known to be one of them."""
+    runs = [entry(name, [1.0, 0.0], submission_hash=digest) for name, digest in (("a", "x"), ("b", "y"), ("c", "x"), ("d", ""), ("e", ""))]
+    assert board(*runs).notes == ("the same answers under several names: a, c",)
 
 
 @examples(30)

@@ -167,6 +167,32 @@ def test_values_without_a_range_are_no_zeros_beside_scores(place: Path, capsys: 
     assert "not judged" not in page + (place / "two.md").read_text()
 
 
+def test_the_declaration_of_a_scale_decides_without_any_value(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of an instance on a scale of its own a missing answer is in no score of the run, as on a board; next to a `scale` it counts 0."""
+    (place / "own.py").write_text(PLUGIN)
+    checks: list[tuple[str, str, dict[str, Any]]] = [
+        *(("a", "marks", {}), ("b", "words", {})),
+        *(("c", "readability", {"gold": "x", "scale": [0, 100]}), ("d", "readability", {"gold": "x"})),
+    ]
+    lines = [{"instance_id": name, "evaluation": {"func": func, "parameters": parameters}} for name, func, parameters in checks]
+    (place / "gold").mkdir()
+    (place / "gold/x_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for sub, ids in (("one", "a"), ("two", "bd")):
+        rows = [{"instance_id": name, "answer_type": "answer", "answer_or_path": "w " * 10} for name in ids]
+        (place / sub).mkdir()
+        (place / sub / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        called(capsys, ["run", sub, "--plugin", "own.py", "--out", f"runs/{sub}", "--isolation", "none"])
+    for names, scores in ((("one",), [0.5]), (("two",), [0.0]), (("one", "two"), [0.5, 0.0])):
+        runs = [f"runs/{name}" for name in names]
+        summaries = [json.loads((place / run / "run.json").read_text())["summary"] for run in runs]
+        board = json.loads("\n".join(called(capsys, ["leaderboard", *runs, "--plugin", "own.py", "--json"])))
+        assert [(row["score"], row["n_judged"]) for row in board["rows"]] == [(score, 2) for score in scores]
+        assert [(summary["score"], summary["n_judged"]) for summary in summaries] == [(score, 2) for score in scores]
+        assert any(note == "without an answer to any of these instances: two" for note in board["notes"]) is ("two" in names)
+    (candidate,) = json.loads("\n".join(called(capsys, ["compare", "runs/one", "runs/two", "--json"])))["candidates"]
+    assert (candidate["total"]["a"], candidate["total"]["b"], candidate["total"]["n"]) == (0.5, 0.0, 2)
+
+
 @pytest.mark.conformance
 def test_every_recorded_bench_run_keeps_its_average(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Imported, each run has the average that Bench answers for it and each case its score; two runs of a suite are paired on all cases."""
