@@ -188,7 +188,7 @@ class Place:
                 from evalsuite.runs.leaderboard_entries import unpack
 
                 with unpack(Path(place), options) as folder:
-                    yield folder, replace(options, label=options.label or without_ending(Path(place).name))
+                    yield folder, replace(options, archive=place, label=options.label or without_ending(Path(place).name))
             else:
                 yield Path(place), options
             return

@@ -29,7 +29,7 @@ from evalsuite.core.scores import Rule
 from evalsuite.core.status import check_level, default_level, redact
 from evalsuite.core.types import Result
 from evalsuite.reports.document import grade, percent
-from evalsuite.reports.record import record_of_entry, redact_record, score_words, unjudged_words
+from evalsuite.reports.record import record_of_entry, redact_record, score_words, submission_place, unjudged_words
 from evalsuite.runs.history import (
     Policy,
     find_left_behind,
@@ -43,7 +43,7 @@ from evalsuite.runs.history import (
     submission_folder,
     tag_run,
 )
-from evalsuite.runs.run_folder import is_held
+from evalsuite.runs.run_folder import is_held, prune_command
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.summary import Summary, judged_words
 
@@ -97,7 +97,7 @@ def runs_show(run: opt.RunName, runs: opt.RunsFolder = opt.RUNS) -> int:
     entry = one_run(run, runs)
     gold, submission = entry.run["gold"], entry.run["submission"]
     rows = [("run", entry.name), ("tags", " ".join(f"#{name}" for name in entry.tags) or "none")]
-    rows += [("submission", f"{submission['folder']} ({submission['hash']})"), ("gold", f"{gold['name']} in {gold['folder']}")]
+    rows += [("submission", f"{submission_place(entry.run)} ({submission['hash']})"), ("gold", f"{gold['name']} in {gold['folder']}")]
     rows += [(key.replace("_", " "), str(value)) for key, value in entry.metadata.items()]
     rows += number_lines(record_of_entry(entry))
     for key, value in rows:
@@ -172,7 +172,7 @@ def _print_unreadable(runs: Path, names: set[str]) -> None:
     running = [folder.name for folder in unfinished if is_held(folder)]
     stopped = [folder.name for folder in unfinished if folder.name not in running]
     _print_note(running, "being written by another run")
-    _print_note(stopped, "not finished: `evalsuite run ... --resume DIR` continues, `evalsuite runs prune --unfinished --yes` deletes")
+    _print_note(stopped, f"not finished: `evalsuite run ... --resume DIR` continues, `{prune_command(runs)} --yes` deletes")
     _warn_of_damage([folder.name for folder in damaged])
 
 

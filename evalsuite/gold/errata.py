@@ -23,7 +23,7 @@ from typing import Any, Final, Literal
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.disk_cache import append_whole
-from evalsuite.core.errors import GoldError, did_you_mean, write_error
+from evalsuite.core.errors import GoldError, did_you_mean, reading_error, write_error
 from evalsuite.core.types import Gold, GoldInstance
 from evalsuite.gold.spec import MOST_COMPARED, check_of, with_further_scorers, with_own_files
 from evalsuite.gold.suite_yaml import yaml_nodes
@@ -174,7 +174,11 @@ def _hash_of(files: list[Path], folder: Path) -> str:
     digest = hashlib.sha256()
     for file in files:
         name = file.relative_to(folder).as_posix().encode("utf-8", "surrogateescape")
-        digest.update(len(name).to_bytes(8, "big") + name + hashlib.sha256(file.read_bytes()).digest())
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise reading_error(file, error) from None
+        digest.update(len(name).to_bytes(8, "big") + name + hashlib.sha256(content).digest())
     return digest.hexdigest()[:_HEX]
 
 

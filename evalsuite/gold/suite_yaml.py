@@ -16,7 +16,7 @@ from typing import Any, Final, get_args
 
 from evalsuite.core import plugin_calls, registry
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import EvalsuiteError, GoldError, UntrustedPluginError, UsageError, did_you_mean
+from evalsuite.core.errors import EvalsuiteError, GoldError, UntrustedPluginError, UsageError, did_you_mean, reading_error
 from evalsuite.core.types import RULES, Gold, Suite
 from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.readers.limits import CLOCK, clock_of, resolve_limits
@@ -85,8 +85,10 @@ def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
         raise GoldError(f"{where}: a date or a number in it cannot be read", hint="dates are written 2027-06-30") from None
     except RecursionError:
         raise GoldError(f"{where}: nested too deeply", hint="write each level on lines of its own") from None
-    except OSError:
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise GoldError(f"{where}: the file cannot be read") from None
+    except OSError as error:
+        raise reading_error(where, error) from None
 
 
 @cache

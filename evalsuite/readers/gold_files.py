@@ -123,7 +123,7 @@ def read_gold_files(folder: Path, spec_file: Path | None = None) -> GoldFiles:
                 stamps[name] = file_state(handle.fileno())
                 digests[name] = _digest_of_suite(handle.read()) if file == suite else content_digest(handle).hexdigest()
         except OSError as error:
-            raise GoldError(f"{file} cannot be read: {reason_of(error)}", hint="check the disk and your permissions") from None
+            raise _unreadable(file, error) from None
     # The folder of a file of pairs can contain anything.
     around = [] if is_alone(spec) else [*left, *(entry.path for entry in os.scandir(root) if entry.is_file())]
     inodes = _inodes(around).union((stamp[0], stamp[1]) for stamp in stamps.values())
@@ -145,7 +145,10 @@ def _written_by_plugins(root: str, spec: Path, files: Iterable[str]) -> set[str]
     names = {file: file[len(root) :].lstrip(os.sep).replace(os.sep, "/") for file in files}
     left = {file for file, name in names.items() if is_bytecode(name)}
     suite = Path(root, SUITE_FILE)
-    content = suite.read_bytes() if suite.is_file() else b""
+    try:
+        content = suite.read_bytes() if suite.is_file() else b""
+    except OSError as error:
+        raise _unreadable(suite, error) from None
     if _PLUGIN.search(content) and not is_alone(spec):
         entries, rest = spec.read_bytes(), _PLUGIN.sub(b"", content)
         of_gold = {top: _is_named(top, entries, rest) for top in {name.partition("/")[0] for name in names.values()}}
@@ -210,8 +213,12 @@ def _inodes(files: Iterable[str]) -> frozenset[Inode]:
     return frozenset((status.st_dev, status.st_ino) for status in map(os.stat, files))
 
 
+def _unreadable(file: object, error: OSError) -> GoldError:
+    return GoldError(f"{file} cannot be read: {reason_of(error)}", hint="check the disk and your permissions")
+
+
 def _refuse_unreadable(error: OSError) -> None:
-    raise GoldError(f"{error.filename} cannot be read: {reason_of(error)}", hint="check the disk and your permissions") from None
+    raise _unreadable(error.filename, error) from None
 
 
 def _nested_files(folder: str) -> Iterator[str]:

@@ -51,9 +51,9 @@ class Record:
 
     @property
     def submission(self) -> str:
-        """The name of the submission folder."""
-        folder = str(self.run["submission"]["folder"])
-        return Path(folder).name or folder
+        """The name of the submission's folder or archive."""
+        place = submission_place(self.run)
+        return Path(place).name or place
 
     @property
     def rules(self) -> Rule:
@@ -81,11 +81,17 @@ class Record:
         return {name: tuple(tags) for name, tags in groups.items()}
 
 
+def submission_place(run: Mapping[str, Any]) -> str:
+    """Return the submission's folder or archive as the content of a `run.json` names it."""
+    submission = run["submission"]
+    return str(submission.get("archive") or submission["folder"])
+
+
 def record_of_run(run: "Run", labels: Path | None = None) -> Record:
     """Return the record of a run that has just ended; `labels` is a CSV of human labels of its answers."""
-    name = run.folder.name if run.folder is not None else run.submission.folder.name or str(run.submission.folder)
-    exchanges = exchanges_of(run.gold, run.submission)
-    bare = Record(name=name, run=run.to_json(), results=run.results, summary=run.summary, folder=run.folder, exchanges=exchanges)
+    data, exchanges = run.to_json(), exchanges_of(run.gold, run.submission)
+    place = run.folder or Path(run.options.archive or run.submission.folder)
+    bare = Record(name=place.name or str(place), run=data, results=run.results, summary=run.summary, folder=run.folder, exchanges=exchanges)
     return _add_people(bare, labels)
 
 

@@ -34,7 +34,7 @@ from evalsuite.reports.record import record_of_entry, redact_record
 from evalsuite.reports.run_document import run_document
 from evalsuite.runs.history import read_run
 from evalsuite.runs.leaderboard_entries import Entry
-from evalsuite.runs.run_files import json_safe, read_json, seal_of, sync_folder, write_atomically
+from evalsuite.runs.run_files import escape_invisible, json_safe, read_json, seal_of, sync_folder, write_atomically
 from evalsuite.runs.run_folder import RUN, SIGNATURE
 from evalsuite.runs.summary import score_or_mean
 from evalsuite.sandbox.temp_dirs import lock
@@ -370,7 +370,7 @@ def build_site(board: "Leaderboard", entries: "Sequence[Entry]", order: SiteOrde
         }
         since = before.day if before is not None else None
         whole = {**board.to_json(), "site": {**today, "made": order.now.isoformat(), "since": since, "rows": rows}}
-        text = json.dumps(whole, ensure_ascii=False, default=json_safe) + "\n"
+        text = escape_invisible(json.dumps(whole, ensure_ascii=False, default=json_safe)) + "\n"
         (site / ARCHIVE).mkdir(exist_ok=True)
         for is_archived, name in ((False, "index"), (True, f"{ARCHIVE}/{day}")):
             how: dict[str, Any] = {"title": title, "day": day, "about": about, "link": lambda row: link.get(row.name, "")}
@@ -498,5 +498,5 @@ def _list_of_days(site: Path, today: Mapping[str, Any]) -> list[Mapping[str, Any
             board = read_json(site / ARCHIVE / f"{name}.json") or {}
             day = {"day": name, "n": len(board.get("rows", ())), "news": board.get("site", {}).get("news", [])}
         days.append(day)
-    write_atomically(file, json.dumps(days, ensure_ascii=False, indent=1) + "\n")
+    write_atomically(file, escape_invisible(json.dumps(days, ensure_ascii=False, indent=1)) + "\n")
     return days

@@ -190,13 +190,14 @@ class Place:
     """A folder to rank: a submission to score, a finished run, or an unreadable one with its `fault`; with its display name.
 
     The files of a run that `is_foreign` come from other people and are parsed in the sandbox. For an archive the folder is the archive
-    itself until it is unpacked.
+    itself until it is unpacked, and `archive` its path from then on.
     """
 
     name: str
     folder: Path
     is_run: bool = False
     is_archive: bool = False
+    archive: str = ""
     fault: str = ""
     is_foreign: bool = False
 
@@ -461,7 +462,8 @@ class _Scoring:
         with closing(Unpacker(self._memo, limits, self._settings.isolation)) as unpacker:
             for place in places:
                 try:
-                    folders[place.name] = replace(place, folder=unpacker.folder_of(place.folder)) if place.is_archive else place
+                    archive = str(place.folder) if place.is_archive else ""
+                    folders[place.name] = replace(place, folder=unpacker.folder_of(place.folder), archive=archive) if archive else place
                 except SubmissionError as error:
                     self._faults[place.name] = f"{place.folder.name}: {error.message}"
         return folders
@@ -510,7 +512,7 @@ class _Scoring:
         from evalsuite.runs.scoring import run
 
         self._fork_server = self._fork_server or self.workers.enter_context(fork_server_for(*self._folders, modules=WORKER_MODULES))
-        how = replace(self._settings, **options)
+        how = replace(self._settings, archive=place.archive, **options)
         done = run(place.folder, self._gold_dir, how, progress=progress, fork_server=self._fork_server, judges=self._with_gold())
         refuse_changes(done.changed_gold)
         assert done.folder is not None, "a leaderboard saves its runs"

@@ -263,6 +263,7 @@ def rescore(
     else:
         notes.append("the run does not record the content of its submission: the current content was scored")
     before = entry.results()
+    options = replace(options, archive=recorded.get("archive", "") if submission is None else "")
     done = run(submitted, gold_folder, _options_again(entry, layout, rules, options, own_limits), progress=progress)
     parts = changed_parts(str(entry.run.get("signature", "")), done.signature)
     return Rescored(

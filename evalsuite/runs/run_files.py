@@ -92,11 +92,12 @@ def run_form() -> Any:
         {
             "signature": str,
             "options": _form("Options", {"rules": Literal[RULES]}, options),
-            "submission": _form("Submission", {"folder": str}, {"hash": str, "unsure": texts}),
+            "submission": _form("Submission", {"folder": str}, {"archive": str, "hash": str, "unsure": texts}),
             "gold": _form("Gold", dict.fromkeys(("folder", "name", "hash"), str), gold),
             "summary": summary,
         },
         {
+            "schema_version": Annotated[int, Meta(ge=1)],
             **{"corrections": corrections, "metadata": by_name, "warnings": texts},
             **dict.fromkeys(("groups", "notes"), dict[str, list[str]]),
             **{"receipt": _form("Receipt", {}, {"isolation": str}), "databases": dict[str, str] | None, "judge": by_name | None},
@@ -347,14 +348,14 @@ def result_line(result: Result) -> str:
         f"{'' if late is None else f'{_STRICT_FAULT}: {_as_line(late.to_json())}, '}"
         f'"details": {_as_line(result.details) if text is None else text.decode()}, "seconds": {round(result.seconds, 6)!r}}}'
     )
-    return _in_sight(line)
+    return escape_invisible(line)
 
 
 def _number(value: float | None) -> str:
     return "null" if value is None else int.__repr__(int(value)) if value == int(value) else float.__repr__(value)
 
 
-def _in_sight(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Return JSON text with every invisible character as its JSON escape, which reads back the same."""
     return text if text.isascii() else _FOREIGN.sub(_escape_run, text)
 
@@ -560,7 +561,7 @@ def seal(run: Mapping[str, Any], results: str = "", *, digest: str = "", units: 
     """
     digests = {"results": digest or _digest(_encode_line(results)), **({"units": units} if units else {}), "run": _BLANK}
     rest = {key: value for key, value in run.items() if key != "digests"}
-    text = _in_sight(json.dumps({**rest, "digests": digests}, ensure_ascii=False, indent=2, default=json_safe)) + "\n"
+    text = escape_invisible(json.dumps({**rest, "digests": digests}, ensure_ascii=False, indent=2, default=json_safe)) + "\n"
     before, _, after = text.rpartition(_BLANK)
     return before + _digest(_encode_line(text)) + after
 

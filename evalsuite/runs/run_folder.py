@@ -8,6 +8,7 @@ Keys are Ed25519 keys in OpenSSH files, such as those of `ssh-keygen -t ed25519`
 import hashlib
 import json
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -35,7 +36,7 @@ from evalsuite.runs.run_files import (
     whole_units,
     write_atomically,
 )
-from evalsuite.runs.run_options import changed_parts
+from evalsuite.runs.run_options import RunOptions, changed_parts
 from evalsuite.sandbox.temp_dirs import lock
 
 if TYPE_CHECKING:
@@ -342,7 +343,13 @@ def can_resume(path: Path) -> bool:
 def unfinished_hint(path: Path) -> str:
     """Return how an unfinished run is finished or deleted."""
     finish = f"`evalsuite run FOLDER --resume {path}` finishes it" if can_resume(path) else "the same command makes it again"
-    return f"{finish}, `evalsuite runs prune --unfinished` lists it for deletion"
+    return f"{finish}, `{prune_command(path.parent)}` lists it for deletion"
+
+
+def prune_command(root: Path) -> str:
+    """Return the command that lists the unfinished runs of a folder of runs, which it names unless it is the default one."""
+    where = "" if root.resolve() == RunOptions().runs_folder.resolve() else f" --runs {shlex.quote(str(root))}"
+    return f"evalsuite runs prune --unfinished{where}"
 
 
 def _resume_error(path: Path, what: str) -> OutputError:

@@ -32,13 +32,13 @@ class RunOptions:
     """Options of a run. `rules` None means those of the suite, else official; `out` None means a new folder under `runs_folder`.
 
     `layout` None is detected from gold, `mode` None from the submission (see `readers.layouts`). `executor` is a name of
-    `executors.EXECUTORS`, `scheduler` the address of a dask scheduler. `origin` is the URL that a submission was copied from. `errata_day`
-    is the day on which errata must not have expired, None for today (UTC). `databases` is the folder of the databases that checks name,
-    `questions` the file of questions (None: detected), `live_gold` runs gold queries even where gold exists, `gold_cache` is where computed
-    gold is stored, `as_of` the day (None: today) of gold queries. `allow_programs` runs answers that are programs without a program
-    sandbox. `invalid_as` "zero" counts an answer without a judge's verdict as wrong. `resume` is an interrupted run, or one with unscored
-    instances. `judge` is a file whose keys override those of judge.yaml. `ves` times right answers that are queries against gold's. `tell`
-    receives, before queries run, what they will bill.
+    `executors.EXECUTORS`, `scheduler` the address of a dask scheduler. `origin` is the URL that a submission was copied from, `archive` the
+    archive that it was unpacked from. `errata_day` is the day on which errata must not have expired, None for today (UTC). `databases` is
+    the folder of the databases that checks name, `questions` the file of questions (None: detected), `live_gold` runs gold queries even
+    where gold exists, `gold_cache` is where computed gold is stored, `as_of` the day (None: today) of gold queries. `allow_programs` runs
+    answers that are programs without a program sandbox. `invalid_as` "zero" counts an answer without a judge's verdict as wrong. `resume`
+    is an interrupted run, or one with unscored instances. `judge` is a file whose keys override those of judge.yaml. `ves` times right
+    answers that are queries against gold's. `tell` receives, before queries run, what they will bill.
     """
 
     rules: Rule | None = None
@@ -61,6 +61,7 @@ class RunOptions:
     scheduler: str | None = None
     shard: "Shard | None" = None
     origin: str = ""
+    archive: str = ""
     errata_day: date | None = None
     databases: Path | None = None
     questions: Path | None = None

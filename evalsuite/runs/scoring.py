@@ -272,6 +272,7 @@ class Run:
             "options": {**self.options.to_json(), "rules": self.rules},
             "submission": {
                 "folder": self.options.origin or str(self.submission.folder),
+                **({"archive": self.options.archive} if self.options.archive else {}),
                 "n_objects": self.submission.n_objects,
                 **({"hash": self.submission_hash} if self.submission_hash else {}),
                 **({"unsure": list(self.unsure)} if self.unsure else {}),

@@ -26,7 +26,7 @@ from evalsuite.core.errors import UsageError
 from evalsuite.core.types import METADATA, Result
 from evalsuite.readers.paths import refuse_endless
 from evalsuite.runs.history import RUNS_FOLDER, find_runs
-from evalsuite.runs.run_files import SCHEMA_VERSION, write_atomically
+from evalsuite.runs.run_files import SCHEMA_VERSION, escape_invisible, write_atomically
 from evalsuite.runs.run_folder import RUN, RunFolder, new_folder
 from evalsuite.runs.summary import summarise
 from evalsuite.suites.stored_suites import (
@@ -541,7 +541,7 @@ def inspect_log(record: "Record") -> str:
         "stats": {"started_at": started, "completed_at": started, "model_usage": {}},
         "samples": samples,
     }
-    return json.dumps(log, ensure_ascii=False, indent=1) + "\n"
+    return escape_invisible(json.dumps(log, ensure_ascii=False, indent=1)) + "\n"
 
 
 def _inspect_sample(result: "Result", exchange: "Exchange", model: str) -> dict[str, Any]:
@@ -564,7 +564,7 @@ def _inspect_sample(result: "Result", exchange: "Exchange", model: str) -> dict[
 def lm_eval_samples(record: "Record") -> str:
     """Return the run as a samples file of lm-eval: `doc_id` counts from 0, `doc.id` is our id, the metric our scorer."""
     samples = (_lm_eval_sample(at, result, exchange) for at, (result, exchange) in enumerate(text_samples(record)))
-    return "".join(json.dumps(sample, ensure_ascii=False) + "\n" for sample in samples)
+    return "".join(escape_invisible(json.dumps(sample, ensure_ascii=False)) + "\n" for sample in samples)
 
 
 def _lm_eval_sample(at: int, result: "Result", exchange: "Exchange") -> dict[str, Any]:

@@ -16,7 +16,7 @@ from evalsuite.core.status import own_value
 from evalsuite.core.types import Result
 from evalsuite.readers.paths import refuse_endless
 from evalsuite.runs.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
-from evalsuite.runs.run_files import SCHEMA_VERSION, result_line, result_of, write_atomically
+from evalsuite.runs.run_files import SCHEMA_VERSION, escape_invisible, result_line, result_of, write_atomically
 from evalsuite.runs.run_folder import RunFolder, new_folder
 from evalsuite.runs.summary import summarise
 from evalsuite.scorers import SCORERS
@@ -60,7 +60,7 @@ def export_suite(name: str, path: Path, root: Path = ROOT) -> None:
     data = {"evalsuite_suite": SCHEMA_VERSION, "suite": suite.to_json(), "runs": runs}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+        write_atomically(path, escape_invisible(json.dumps(data, ensure_ascii=False, indent=2)) + "\n")
     except OSError as error:
         raise write_error(path, error) from error
 

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import GoldError, UntrustedPluginError, UsageError
+from evalsuite.core.errors import GoldError, MachineError, UntrustedPluginError, UsageError
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.types import Suite
+from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.suite_yaml import class_schema, judge_of, read_suite, yaml_nodes
+from evalsuite.readers.gold_files import gold_hash
 from evalsuite.scorers import SCORERS
 
 
@@ -171,6 +173,28 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     """Here a folder in the place of the file."""
     with pytest.raises(GoldError, match="gold: the file cannot be read"), yaml_nodes(tmp_path, "gold"):
         pass
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that gives an I/O error: /proc/self/mem")
+@pytest.mark.parametrize(
+    ("name", "error", "says"),
+    [
+        ("suite.yaml", MachineError, "gold/suite.yaml: Input/output error"),
+        ("gold.errata.yaml", MachineError, "gold/gold.errata.yaml: Input/output error"),
+        (".errata/a", MachineError, "gold/.errata/a: Input/output error"),
+        ("suite.yaml", GoldError, "gold/suite.yaml cannot be read: Input/output error"),
+    ],
+)
+def test_a_disk_that_does_not_answer_is_named_with_the_file(tmp_path: Path, name: str, error: type[Exception], says: str) -> None:
+    """An I/O error is neither a fault of what a file says nor another content: reading gold, its errata and their hashes ends with it."""
+    gold = tmp_path / "gold"
+    (gold / ".errata").mkdir(parents=True)
+    (gold / "x_eval.jsonl").write_text('{"instance_id": "a", "evaluation": {"func": "string_match", "parameters": {"gold": "x"}}}\n')
+    if name.startswith(".errata"):
+        (gold / "gold.errata.yaml").touch()
+    (gold / name).symlink_to("/proc/self/mem")
+    with pytest.raises(error, match=re.escape(says)):
+        gold_hash(gold) if error is GoldError else read_errata(read_gold(gold))
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:

@@ -273,6 +273,10 @@ def test_an_archive_is_worth_what_its_folder_is(pack: str, isolation: str, place
     assert [(row["name"], row["score"]) for row in board["rows"]] == [("team", 0.5)]
     assert main([*ask, *map(str, (place / "subs").iterdir())]) == 0
     assert json.loads(capsys.readouterr().out)["n_reused"] == 1
+    (archive,), (folder,) = (place / "subs").iterdir(), (place / ".evalsuite/runs").iterdir()
+    assert json.loads((folder / "run.json").read_text())["submission"]["archive"] == str(Path("subs") / archive.name)
+    assert main(["report", folder.name]) == 0
+    assert f" · {archive.name} (1 submitted)" in capsys.readouterr().out
 
 
 def test_an_archive_exchanged_while_it_is_read_gives_nobody_elses_answers(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,18 @@ def test_what_is_written_is_read_again(run: str, file: str, form: str, capsys: p
     assert [case["theirs"] for case in cases] == [1, 0, 1]
 
 
+@pytest.mark.parametrize("file", ["log.json", "log.jsonl", "suite.json"])
+def test_a_written_file_is_as_it_looks(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Characters that turn a line round or are not seen are escaped, and are read back."""
+    monkeypatch.chdir(tmp_path)
+    answer = "x \u202egnp.exe\u200b"
+    suite = evalsuite.TestSuite("odd", "string_match", input_text_list=["what?"], reference_output_list=["x"])
+    suite.run("mine", candidate_output_list=[answer])
+    assert main(["suite", "export", "odd", file] if file == "suite.json" else ["export", "mine", file]) == EXIT_OK
+    written = Path(file).read_text(encoding="utf-8")
+    assert ("\u202e" in written, "\u200b" in written, "x \\u202egnp.exe\\u200b" in written) == (False, False, True)
+
+
 def test_inspects_own_reader_takes_the_log(run: str, tmp_path: Path) -> None:
     """Where Inspect is installed its reader finds the three samples, the verdicts and the model."""
     inspect_log = pytest.importorskip("inspect_ai.log", reason="needs inspect-ai, which no extra brings")

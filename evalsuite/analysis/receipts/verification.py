@@ -678,6 +678,7 @@ def _comparable(run_: Mapping[str, Any]) -> dict[str, Any]:
     public = {key: value for key, value in json.loads(plain(run_)).items() if key not in (*_OWN_WORDS, "seconds", "digests")}
     for side in ("gold", "submission"):
         public[side].pop("folder")
+    public["submission"].pop("archive", None)
     public["options"].pop("questions", None)
     parts = [part.partition(":") for part in public["signature"].split("|")]
     public["signature"] = [name if name in VERSIONS else "".join((name, *rest)) for name, *rest in parts]

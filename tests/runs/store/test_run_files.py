@@ -177,6 +177,8 @@ def test_a_run_of_a_newer_version(tmp_path: Path) -> None:
     """It is not called damaged: the file is named with both versions."""
     assert why_no_run({**a_run(), "schema_version": SCHEMA_VERSION}) == ""
     assert why_no_run({**a_run(), "schema_version": 99}) == f"schema_version 99 is of a newer evalsuite, this one reads {SCHEMA_VERSION}"
+    for odd in ("1", 1.5, True, None, [1], 0):
+        assert why_no_run({**a_run(), "schema_version": odd}).endswith("at `$.schema_version`")
     (tmp_path / "run.json").write_text(json.dumps({**a_run(), "schema_version": 99}))
     (tmp_path / "results.jsonl").touch()
     with pytest.raises(UsageError, match=r"run\.json: schema_version 99 is of a newer evalsuite, this one reads 1") as raised:

@@ -551,7 +551,8 @@ def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
             failed = called(*words)
         *_, left = (tmp_path / "runs").iterdir()
         assert failed.returncode == 2
-        note = f"note: {left} is an unfinished run: {finishes.format(left)}, `evalsuite runs prune --unfinished` {deleted}"
+        prune = f"`evalsuite runs prune --unfinished --runs {tmp_path / 'runs'}`"
+        note = f"note: {left} is an unfinished run: {finishes.format(left)}, {prune} {deleted}"
         assert failed.stderr.splitlines()[-1] == note
         shutil.rmtree(left)
     assert "unfinished" not in called("runs", "merge", tmp_path / "no").stderr
