@@ -14,9 +14,9 @@ from evalsuite.cli.options import Argument, Option
 from evalsuite.cli.showing import Outputs, Reveal, check_showing, print_document, write_all
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, count_words, did_you_mean, write_error
+from evalsuite.core.errors import EXIT_GATE, EXIT_OK, FAULTS, OutputError, UsageError, count_words, did_you_mean, write_error
 from evalsuite.core.scores import EVALUATORS, Rule, reaches
-from evalsuite.core.status import check_level, level_for, redact, redact_evidence
+from evalsuite.core.status import check_level, level_for, redact, redact_evidence, shows
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.run_options import RunOptions
 
@@ -164,7 +164,18 @@ def _explain_instance(
         if result is None:
             how = RunOptions(only=(instance_id,), save=False, layout=layout, questions=questions, **read)
             result = run(submission, gold, how).results[0]
-    return level, evidence(instance_id, submission, gold_spec, level=level, result=result, **read)
+    data = evidence(instance_id, submission, gold_spec, level=level, result=result, **read)
+    return level, data | _advice(result, submission, level)
+
+
+def _advice(result: "Result", submission: Path, level: str) -> dict[str, Any]:
+    """Return what to do about a fault or a missing answer (`hint`), and the notes of the run on the answer, as the level allows."""
+    if result.fault not in FAULTS or not shows(level, "class"):
+        return {}
+    where = f"{submission} has no answer to this instance; `evalsuite validate` says what it contains"
+    hint = where if result.status == "missing" else result.detail("hint") or FAULTS[result.fault].hint
+    notes = result.detail("notes") if level == "cells" else None
+    return ({"hint": hint} if hint else {}) | ({"notes": notes} if notes else {})
 
 
 def evidence(

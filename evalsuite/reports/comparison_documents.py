@@ -166,7 +166,11 @@ def _power(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
     elif least is not None:
         difference = f"{least:.4g}" if total.is_raw else f"{percent(least, '')} points"
         more = f"; {own_points(total)} would take about {count_words(candidate.n_needed, unit)}" if candidate.n_needed else ""
-        yield f"{count_words(total.n, unit)} that differ as these do show a difference of {difference} with 80 % power{of_tests}{more}"
+        if total.wins or total.losses:
+            shown_by = f"{count_words(total.n, unit)} that differ as these do show"
+        else:
+            shown_by = f"{count_words(total.n, unit)}, of which only as many differ as it requires, show"
+        yield f"{shown_by} a difference of {difference} with 80 % power{of_tests}{more}"
 
 
 def _flip_sections(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Iterator[Section]:

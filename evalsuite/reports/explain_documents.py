@@ -103,6 +103,9 @@ def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
         yield "status", f"{evidence['status']}" + (f", not right under {evidence['rules']} rules" if evidence.get("rules") else "")
     if evidence.get("reason"):
         yield "why", str(evidence["reason"])
+    if evidence.get("hint"):
+        yield "hint", str(evidence["hint"])
+    yield from (("note", str(note)) for note in evidence.get("notes", ()))
     explanation = evidence.get("explanation")
     if not explanation:
         return

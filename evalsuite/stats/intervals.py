@@ -143,7 +143,8 @@ def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: 
     Scores that are all equal do not show their spread: they count as 0/1 scores of that mean, the widest possible.
     """
     values = check_scores(scores)
-    if not low < high or min(values) < low or max(values) > high:
+    _check_ends(low, high)
+    if min(values) < low or max(values) > high:
         raise StatsError(f"scores from {min(values)} to {max(values)} are not in {low}..{high}")
     n, centre, sd = len(values), mean(values), sample_sd(values)
     part = (centre - low) / (high - low)
@@ -168,12 +169,18 @@ def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: 
     )
 
 
+def _check_ends(low: float, high: float) -> None:
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise StatsError(f"low and high must be two numbers, the low one first, not {low} and {high}")
+
+
 def score_interval(scores: Sequence[float], *, confidence: float = 0.95, low: float = 0.0, high: float = 1.0) -> Interval:
     """Return the default interval of this package for a mean.
 
     Wilson for 0/1 scores, `bounded_interval` for scores within low..high, Student's t for all others.
     """
     values = check_scores(scores)
+    _check_ends(low, high)
     if is_binary(values) and (low, high) == (0.0, 1.0):
         return proportion_interval(round(sum(values)), len(values), confidence=confidence)
     if low <= min(values) and max(values) <= high:

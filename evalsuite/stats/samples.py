@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EvalsuiteError, count_words
@@ -24,7 +24,10 @@ class StatsError(EvalsuiteError, ValueError):
 
 
 def check_scores(scores: Sequence[float], *, at_least: int = 1) -> list[float]:
-    """Return the n scores as floats. Raises `StatsError` for fewer than `at_least` (0 or 1), and for None, NaN or infinity."""
+    """Return the n scores as floats. Raises `StatsError` for fewer than `at_least` (0 or 1), and for None, NaN, infinity or text."""
+    typed: Sequence[object] = scores
+    if isinstance(typed, str | bytes) or any(isinstance(score, str | bytes) for score in typed):
+        raise StatsError("scores must be numbers, not text", hint="convert them first: float(text)")
     if len(scores) < at_least:
         raise StatsError("no scores")
     values = [math.nan if score is None else float(score) for score in scores]
@@ -77,11 +80,11 @@ def is_binary(values: Sequence[float]) -> bool:
     return all(value in (0, 1) for value in values)
 
 
-def share(value: float, name: str) -> float:
+def share(value: Any, name: str) -> float:
     """Return the value. Raises `StatsError` unless it is strictly between 0 and 1, and half of the rest to 1 is a float as well."""
-    if not 0 < value < 1 or 0.5 + value / 2 == 1:
+    if not isinstance(value, int | float | np.number) or not 0 < value < 1 or 0.5 + value / 2 == 1:
         raise StatsError(f"{name} must be between 0 and 1, not {value}")
-    return value
+    return float(value)
 
 
 def generator(n_resamples: int, seed: int) -> "np.random.Generator":

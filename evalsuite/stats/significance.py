@@ -532,6 +532,8 @@ def difference_interval(a: Sequence[float], b: Sequence[float], *, confidence: f
     flips of that mean, the widest possible; others have no width, with a note. One pair of them has no interval.
     """
     left, right = checked_pairs(a, b)
+    if effective is not None and not 1 <= effective < math.inf:
+        raise StatsError(f"effective must be at least 1, not {effective}")
     deltas = differences(left, right)
     n, note, method = len(deltas), "", "Bonett-Price"
     if effective is None and not (is_binary(left) and is_binary(right)):

@@ -55,6 +55,23 @@ def test_the_last_run_is_the_default() -> None:
             assert not lacks(shown.stdout, "proved      rows scrambled", "EXCEPT ALL")
 
 
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("", "broken has no answer to this instance; `evalsuite validate` says what it contains"),
+        ('{"instance_id": "q1", "answer_type": "file", "answer_or_path": "no.csv"}', "paths are relative to <submission>/<instance_id>/"),
+    ],
+)
+def test_a_missing_answer_and_a_fault_have_a_way_out(line: str, hint: str) -> None:
+    """Below the reason is what to do; not where the level hides the reason too."""
+    Path("broken").mkdir()
+    Path("broken/results_metadata.jsonl").write_text(line + "\n")
+    Path("hidden/gold/suite.yaml").unlink()
+    words = "explain q1 --result_dir broken --gold hidden/gold"
+    assert f" hint        {hint}" in said(words).splitlines()
+    assert "hint" not in said(f"{words} --reveal status")
+
+
 def test_check_explains_too() -> None:
     """`check ID --explain` adds the explanation; without a submission it is a mistake."""
     assert "proved      rounding" in said(f"check sales_008 {EXAMPLE} --explain")

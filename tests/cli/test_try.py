@@ -48,6 +48,10 @@ def test_one_command_gives_both_percentages_and_the_exact_p(tmp_path: Path, monk
 def test_numbers_are_compared_as_numbers() -> None:
     """Where every reference is a number the default scorer is the one of numbers; one candidate alone has the report of a run."""
     Path("n.tsv").write_text("input\treference\tm\nHalf of 7?\t3.5\tabout 3.50\n2 x 2?\t4\tfive\n")
+    # Without any difference none of the instances is a model of others.
+    Path("same.csv").write_text("input,reference,a,b\n" + "".join(f"q{i},x,x,x\n" for i in range(12)))
+    same = said("suite try same.csv --candidate a --candidate b")
+    assert "12 instances, of which only as many differ as it requires, show a difference of" in " ".join(same.split())
     out = said("suite try n.tsv --candidate m")
     assert not lacks(out, "scored by number_match", "1/2 = 50.0 %")
 

@@ -1,5 +1,7 @@
 """Closed-form intervals: what must hold of every one (values of statsmodels and scipy: `test_recorded_values`)."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from evalsuite.stats.intervals import (
     wilson_interval,
 )
 from evalsuite.stats.samples import StatsError
+from evalsuite.stats.significance import difference_interval
 from tests.properties import examples
 
 METHODS = ("wilson", "clopper_pearson", "agresti_coull", "jeffreys", "normal")
@@ -64,9 +67,13 @@ def test_bounded_interval_knows_its_scale() -> None:
     unit = bounded_interval(SKEWED)
     mapped = bounded_interval([1 + 4 * score for score in SKEWED], low=1, high=5)
     assert (mapped.low, mapped.high) == pytest.approx((1 + 4 * unit.low, 1 + 4 * unit.high))
-    for scores, low, high in (([0.5, 1.5], 0, 1), ([-0.5, 0.5], 0, 1), ([1.0, 1.0], 1, 1)):
+    for scores, low, high in (([0.5, 1.5], 0, 1), ([-0.5, 0.5], 0, 1)):
         with pytest.raises(StatsError, match="are not in"):
             bounded_interval(scores, low=low, high=high)
+    for low, high in ((1, 1), (1, 0), (math.nan, 1), (0, math.inf)):
+        for interval in (bounded_interval, score_interval):
+            with pytest.raises(StatsError, match=r"^low and high must be two numbers, the low one first, not "):
+                interval([1.0, 1.0], low=low, high=high)
 
 
 def test_equal_scores_count_as_zero_or_one() -> None:
@@ -113,6 +120,8 @@ def test_short_entry_takes_each_method() -> None:
         ([0.5, None], "score 1 of 2 is None"),
         ([float("nan")], "score 0 of 1 is nan"),
         ([float("inf"), 0.0], "score 0 of 2 is inf"),
+        ([0.5, "1"], "scores must be numbers, not text"),
+        ("10", "scores must be numbers, not text"),
     ],
 )
 def test_missing_and_endless_scores_are_refused(scores: list[float], why: str) -> None:
@@ -121,7 +130,14 @@ def test_missing_and_endless_scores_are_refused(scores: list[float], why: str) -
         confidence_interval(scores)
 
 
-@pytest.mark.parametrize("confidence", [0, 1, 95, -0.5])
+@pytest.mark.parametrize("effective", [0, -1, math.nan, math.inf])
+def test_pairs_count_as_one_or_more(effective: float) -> None:
+    """As no pair, and as endlessly many, they have no interval."""
+    with pytest.raises(StatsError, match=f"^effective must be at least 1, not {effective}$"):
+        difference_interval([1, 0], [0, 1], effective=effective)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 95, -0.5, "0.95", None])
 def test_confidence_is_a_share(confidence: float) -> None:
     """95 is an error, not 0.95."""
     for scores in ([0.1, 0.5], [0.5, 0.5], [0, 1], [2.0, 3.0]):

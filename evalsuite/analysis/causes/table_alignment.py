@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from evalsuite.analysis.causes.values import Pair, instants
 from evalsuite.compare.bipartite_matching import best_assignment, best_sparse_assignment
-from evalsuite.compare.official_cells import ABS_TOL
+from evalsuite.compare.official_cells import ABS_TOL, NA_WORDS, typed_column
 from evalsuite.compare.strict_columns import PLAIN_TERMS, StrictColumn, Terms, equal, key, place, read_columns
 from evalsuite.compare.strict_tables import columns_for, order_for
 from evalsuite.compare.values import Cell, number_readings
@@ -150,6 +150,7 @@ class _Cells:
         self._raw = ([sides[0].columns[c.position] for c in gold], [sides[1].columns[c.position] for c in predicted])
         self.gold_keys = [self._keys(c.cells, raw) for c, raw in zip(gold, self._raw[0], strict=True)]
         self.predicted_keys = [self._keys(c.cells, raw) for c, raw in zip(predicted, self._raw[1], strict=True)]
+        self._texts = [self._columns_of_text(side.types is None, raw) for side, raw in zip(sides, self._raw, strict=True)]
         self.gold_bags = [Counter(keys) for keys in self.gold_keys]
         self.predicted_bags = [Counter(keys) for keys in self.predicted_keys]
 
@@ -161,8 +162,25 @@ class _Cells:
         rest = (value if cell is not None and isinstance(value, str) else cell for cell, value in zip(cells, raw, strict=True))
         return [other if at is None else round(at, 2) + 0.0 for at, other in zip(places, rest, strict=True)]
 
+    def _columns_of_text(self, is_csv: bool, columns: Sequence[Sequence[Any]]) -> frozenset[int]:
+        """Return the columns in which the official rules read no cell as a number, because one of them is none."""
+        if self.rules == "strict" or not is_csv:
+            return frozenset()
+        return frozenset(
+            i for i, raw in enumerate(columns) if typed_column(["" if cell is None else str(cell) for cell in raw]).kind in ("text", "raw")
+        )
+
+    def _written(self, side: int, column: int, row: int) -> Any:
+        """Return a cell as it is written, None if it is empty; a number of a column of numbers is no text."""
+        value = self._raw[side][column][row]
+        if value is None or value in NA_WORDS:
+            return None
+        return value if column in self._texts[side] else (value,)
+
     def are_equal(self, j: int, gold_row: int, k: int, predicted_row: int) -> bool:
-        """Whether two cells are equal under the rules, each cell judged by itself."""
+        """Whether two cells are equal under the rules, each cell judged by itself; official, in a column of texts as it is written."""
+        if j in self._texts[0] or k in self._texts[1]:
+            return bool(self._written(0, j, gold_row) == self._written(1, k, predicted_row))
         a, b = self.gold_keys[j][gold_row], self.predicted_keys[k][predicted_row]
         if a == b:
             return True

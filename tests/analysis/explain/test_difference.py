@@ -37,6 +37,24 @@ def test_a_table_beside_gold() -> None:
     assert json.loads(json.dumps(data)) == data
 
 
+@pytest.mark.parametrize(
+    ("gold", "answer", "wrong"),
+    [
+        (["1.50", "2.50", "x3"], ["1.5", "2.50", "x3"], {"official": 1, "strict": 0}),
+        (["1.50", "2.50", "x3"], ["1.50", "2.50", "3"], {"official": 3, "strict": 1}),
+        (["1.50", "2.50", "3"], ["1.5", "2.5", "3"], {"official": 0, "strict": 0}),
+        (["1.5", "", "x3"], ["1.5", "NULL", "x3"], {"official": 0, "strict": 0}),
+        (["1.5", "2", "x3"], ["1.5", "2", "4"], {"official": 3, "strict": 1}),
+    ],
+)
+def test_a_column_of_texts_is_compared_as_it_is_written(gold: list[str], answer: list[str], wrong: dict[str, int]) -> None:
+    """Official reads no number in a column with a text: the cells that its verdict refuses are shown as wrong."""
+    sides = [Table(header=("a",), columns=(column,), n_rows=3) for column in (gold, answer)]
+    for rules, n in wrong.items():
+        data = difference(SCORERS.load("table_match"), sides[1], {"gold": sides[0]}, rules=rules, result=result())  # type: ignore[arg-type]
+        assert data["counts"]["cells_wrong"] == n, rules
+
+
 def test_one_is_no_plural() -> None:
     """A row, a cell, a call that is alone is named in the singular."""
     gold, wrong = (Table(header=("a", "b"), columns=(["x"], [cell]), n_rows=1) for cell in ("1", "2"))
