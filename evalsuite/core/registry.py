@@ -190,15 +190,16 @@ def _required_parameters(function: Callable[..., Score]) -> list[str]:
     return [name for name, parameter in _keyword_parameters(function).items() if parameter.default is NO_DEFAULT]
 
 
-def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str = "", later: Collection[str] = ()) -> list[Problem]:
+def check_parameters(
+    entry: Scorer, parameters: Mapping[str, Any], *, where: str = "", places: Mapping[str, str] | None = None, later: Collection[str] = ()
+) -> list[Problem]:
     """Return the problems of a check's parameters: unknown keys, wrong types, missing keys, then the scorer's own validation.
 
     An unknown key blocks the official verdict (the reference raises an error) and is only a warning for strict. Keys in `later` have no
-    value yet and are not checked.
+    value yet and are not checked. `places` are those of keys that are not at `where`.
     """
     parameters_of_scorer = entry.parameters
-    problems: list[Problem] = []
-    usable: dict[str, Any] = {}
+    problems, usable = list[Problem](), dict[str, Any]()
     for key, value in parameters.items():
         if key in later:
             continue
@@ -223,7 +224,7 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
             expected = readable(annotation)
             found = f"{value!r:.60}" if fits(value, annotation, is_bounded=False) else type(value).__name__
             message = f"parameter {key!r} of {entry.name} must be {expected}, found {found}"
-            problems.append(Problem(code="BAD_SPEC", message=message, where=where))
+            problems.append(Problem(code="BAD_SPEC", message=message, where=(places or {}).get(key, where)))
         else:
             usable[key] = value
     missing = [name for name in _required_parameters(entry.function) if name not in parameters]

@@ -259,11 +259,18 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     check = Check(scorer=sys.intern(func), parameters=used, where=where, extra=extra)
     living = names_queries(check)
     misplaced = _warn_of_misplaced_keys(evaluation, where) if extra else []
-    problems = [*misplaced, *registry.check_parameters(scorer, merged, where=where, later=["gold"] if living else [])]
+    places = _places_of_defaults(suite, func, parameters)
+    problems = [*misplaced, *registry.check_parameters(scorer, merged, where=where, places=places, later=["gold"] if living else [])]
     if living:
         hint = "configure a connection for this instance"
         problems.append(Problem(code="NEEDS_CONNECTION", message="its gold query has to be run", hint=hint, where=where))
     return replace(check, problems=tuple(problems)) if problems else check
+
+
+def _places_of_defaults(suite: Suite, scorer: str, parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return parameter -> "file:line" of those that a check has from suite.yaml."""
+    places: Mapping[str, str] = suite.extra.get("defaults_at", {}).get(scorer, {})
+    return {key: place for key, place in places.items() if key not in parameters}
 
 
 def _make_unexecuted_check(scorer: str, parameters: dict[str, Any], code: str, where: str) -> Check:

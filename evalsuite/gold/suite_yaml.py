@@ -46,11 +46,20 @@ def top_level(file: Path, where: str) -> Iterator[tuple[str, Any, str]]:
             raise GoldError(f"{where}:{node.start_mark.line + 1}: not a mapping", hint="write `key: value` lines")
         for key_node, value_node in node.value:
             place = f"{where}:{key_node.start_mark.line + 1}"
-            value = loader.construct_object(value_node, deep=True)
-            if isinstance(value, dict):
-                value = Placed(value)
-                value.lines = {key.value: key.start_mark.line + 1 for key, _ in value_node.value}
+            value = _placed(loader.construct_object(value_node, deep=True), value_node)
+            if key_node.value == "defaults" and isinstance(value, Placed):
+                nodes = {key.value: node for key, node in value_node.value}
+                value.update({name: _placed(parameters, nodes.get(name)) for name, parameters in value.items()})
             yield str(key_node.value), value, place
+
+
+def _placed(value: Any, node: Any) -> Any:
+    """Return a mapping with the lines of its keys in a file; another value as it is."""
+    if not isinstance(value, dict) or node is None:
+        return value
+    placed = Placed(value)
+    placed.lines = {key.value: key.start_mark.line + 1 for key, _ in node.value}
+    return placed
 
 
 @contextmanager
@@ -168,7 +177,8 @@ def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
             scorer_names = _load_scorers(value, place, folder, unexecuted if not plugins else None)
         elif key in _FIELDS:
             if key == "defaults" and isinstance(value, dict):
-                value = {name: parameters for name, parameters in value.items() if name not in unexecuted}
+                for name in value.keys() & unexecuted:
+                    del value[name]
             fields.update(_FIELDS[key](value, place))
         else:
             raise GoldError(f"{place}: unknown key {key!r}", hint=did_you_mean(key, [*_FIELDS, "scorers"]))
@@ -402,14 +412,16 @@ def _clusters(value: Any, where: str) -> dict[str, Any]:
 
 
 def _defaults(value: Any, where: str) -> dict[str, Any]:
-    """Return parameters by scorer name; each must be a parameter of the scorer."""
-    defaults = _read_mapping(value, "defaults", where)
+    """Return parameters by scorer name, with the place of each; it must be a parameter of the scorer."""
+    defaults, places = _read_mapping(value, "defaults", where), dict[str, dict[str, str]]()
     for name, parameters in defaults.items():
-        entry = _find_scorer(name, where)
+        entry = _find_scorer(name, place_of_fault(defaults, where, repr(name)))
+        at = places[name] = {}
         for key in _read_mapping(parameters, f"defaults of {name}", where):
+            at[key] = place_of_fault(parameters, where, repr(key))
             if key not in entry.parameters and key not in registry.CONNECTION_PARAMETERS:
-                raise GoldError(f"{where}: unknown parameter {key!r} of {name}", hint=did_you_mean(key, entry.parameters))
-    return {"defaults": defaults}
+                raise GoldError(f"{at[key]}: unknown parameter {key!r} of {name}", hint=did_you_mean(key, entry.parameters))
+    return {"defaults": defaults, "defaults_at": places}
 
 
 def _fail_under(value: Any, where: str) -> dict[str, Any]:

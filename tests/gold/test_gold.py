@@ -178,6 +178,16 @@ def test_a_key_beside_parameters_is_only_a_warning(tmp_path: Path) -> None:
     assert found.blocks == frozenset()
 
 
+def test_a_wrong_default_has_the_place_of_suite_yaml(tmp_path: Path) -> None:
+    """Its own line there, unless the check gives the parameter itself: then it is the check's."""
+    (tmp_path / "suite.yaml").write_text("defaults:\n  number_match:\n    precision: 2\n    abs_tol: -1\n")
+    own = [{"gold": 1}, {"gold": 1, "abs_tol": -2}, {"gold": 1, "abs_tol": 0}]
+    lines = [{"instance_id": f"q{i}", "evaluation": {"func": "number_match", "parameters": parameters}} for i, parameters in enumerate(own)]
+    (tmp_path / "x_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    places = [[problem.where for problem in instance.checks[0].problems] for instance in read_gold(tmp_path).instances]
+    assert places == [[f"{tmp_path.name}/suite.yaml:4"], [f"{tmp_path.name}/x_eval.jsonl:2"], []]
+
+
 def test_the_suites_defaults_stand_under_a_checks_own_parameters(tmp_path: Path) -> None:
     """What the line says wins."""
     suite = "defaults:\n  shout_match: {times: 3, loud: true}\n"

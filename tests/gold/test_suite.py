@@ -135,6 +135,8 @@ def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
         ("fail_under: -0.5\n", "1: fail_under must be a number from 0 to 1, found -0.5", "0.8 means 80 %"),
         ("fail_under: true\n", "1: fail_under must be a number from 0 to 1, found True", "0.8 means 80 %"),
         ("defaults: {ter: {scal: 1}}\n", "1: unknown parameter 'scal' of ter", "did you mean 'scale'?"),
+        ("defaults:\n  ter:\n    scale: [0, 1]\n    scal: 1\n", "4: unknown parameter 'scal' of ter", "did you mean 'scale'?"),
+        ("defaults:\n  ter: {}\n  table_mach: {}\n", "3: unknown scorer 'table_mach'", "did you mean 'table_match'?"),
         ("defaults: {table_mach: {}}\n", "1: unknown scorer 'table_mach'", "did you mean 'table_match'?"),
         ("judge: {since: 2026-13-45}\n", " a date or a number in it cannot be read", "dates are written 2027-06-30"),
         ("name: a\x07\n", r" the character '\x07' is not allowed in YAML", "remove it"),

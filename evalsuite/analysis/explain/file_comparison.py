@@ -89,7 +89,7 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
     return _outcome(
         outcome,
         equal=equal,
-        reason=score.reason_for("strict") if cells_differ else "" if equal else "the cells agree, the column names differ",
+        reason=score.reason_for("strict") if cells_differ else "" if equal else _why_only_columns_differ(lone),
         rows=_row_counts(pair, aligned),
         columns=[] if aligned is None else _columns(aligned),
         columns_only_in_gold=lone[0],
@@ -100,6 +100,13 @@ def _tables(files: Sequence[Path], sides: Sequence[Table], key: Sequence[str], *
         if readable
         else "",
     )
+
+
+def _why_only_columns_differ(lone: tuple[Sequence[str], Sequence[str]]) -> str:
+    """Return what differs if all cells of gold agree: names of its columns, or only further columns."""
+    if lone[0]:
+        return "the cells agree, the column names differ"
+    return f"the cells of gold's columns agree, {count_words(len(lone[1]), 'further column')}"
 
 
 def _outcome(causes_found: Data, **values: Any) -> Data:

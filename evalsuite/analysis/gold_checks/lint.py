@@ -265,7 +265,8 @@ def find_reader_problems(spot: Spot) -> Iterator[LintFinding]:
             continue
         code = next((code for code, (_, pattern, _) in _READER_CODES.items() if re.search(pattern, problem.message)), "bad-parameter")
         severity: Severity = "error" if problem.blocks else "warning"
-        yield spot.finding(code, problem.message, hint=problem.hint, severity=severity, change=_repair(code, problem, spot))
+        finding = spot.finding(code, problem.message, hint=problem.hint, severity=severity, change=_repair(code, problem, spot))
+        yield replace(finding, where=problem.where or finding.where)
 
 
 def _repair(code: str, problem: Problem, spot: Spot) -> Callable[[Obj], None] | None:

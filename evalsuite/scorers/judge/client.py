@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError, count_words
@@ -369,6 +370,8 @@ PROVIDERS: Final[Mapping[str, ImportRef]] = {
 
 # After this many calls in a row that failed permanently, the judge counts as down and no more calls are made.
 _MOST_FAILURES = 5
+# The part of a response that shows its form, and the first bytes of gzip.
+_HEAD, _GZIP = 60, b"\x1f\x8b"
 
 
 class Account:
@@ -537,12 +540,7 @@ class Client:
             reply = self.endpoint.provider.reply(response.body)
             if reply is None:
                 problem = self.endpoint.error_in_words(response.body) if b'"error"' in response.body else ""
-                return (
-                    None,
-                    f"the judge answered with an error: {problem}"
-                    if problem
-                    else f"the reply is not in the protocol of {self.settings.provider}",
-                )
+                return None, f"the judge answered with an error: {problem}" if problem else self._why_unread(response)
             self._pace.record_reply(reply.n_prompt_tokens + reply.n_completion_tokens)
             return replace(reply, text=self.endpoint.hide_key(reply.text)), ""
         why = f"the judge answered HTTP {status}"
@@ -559,6 +557,19 @@ class Client:
                 self._refusal = f"not asked: {why} before"
             self._errors.add(problem)
         raise FaultError("JUDGE_FAILED", f"{why}: {problem}" if problem else why)
+
+    def _why_unread(self, response: Response) -> str:
+        """Return why a complete response holds no reply: its form, if it is a known one that no request asks for."""
+        start, encoding = response.body[:_HEAD].lstrip(), response.headers.get("content-encoding", "")
+        form = ""
+        if encoding.lower() not in ("", "identity") or start.startswith(_GZIP):
+            form = f"compressed ({clean(encoding[:_HEAD]) or 'gzip'})"
+        elif "event-stream" in response.headers.get("content-type", "").lower() or start.startswith((b"data:", b"event:")):
+            form = "a stream of events"
+        elif start.startswith(b"<"):
+            form = "a web page"
+        what = f"the reply is not in the protocol of {self.settings.provider}"
+        return f"{what}: it is {form}, which was not asked for" if form else what
 
     def _make_failure(self, why: str) -> FaultError:
         with self._lock:

@@ -141,6 +141,9 @@ def test_names_of_columns_count(gold: Path, tmp_path: Path, capsys: pytest.Captu
     code, found = explained(capsys, gold, renamed)
     assert (code, [cause["name"] for cause in found["causes"]]) == (1, ["columns renamed", "column too many"])
     assert (found["columns_only_in_gold"], found["columns_only_in_prediction"]) == (["region"], ["area", "note"])
+    assert found["reason"] == "the cells agree, the column names differ"
+    wider = write(tmp_path / "wider.csv", [(*row, "x") for row in ROWS], ("id", "region", "revenue", "note"))
+    assert explained(capsys, gold, wider)[1]["reason"] == "the cells of gold's columns agree, 1 further column"
 
 
 def test_other_formats_are_read(gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,6 +89,25 @@ def test_a_lasting_fault_is_a_fault_with_a_reason(serve: Serve, judge_at: Make, 
     assert (len(server.asked), client.account.n_retries) == (3, 2)
 
 
+@pytest.mark.parametrize(
+    ("headers", "raw", "form"),
+    [
+        ({"Content-Encoding": "br"}, b"\x0b", ": it is compressed (br), which was not asked for"),
+        ({}, b"\x1f\x8b\x08", ": it is compressed (gzip), which was not asked for"),
+        ({"Content-Type": "text/event-stream"}, b"id: 1", ": it is a stream of events, which was not asked for"),
+        ({}, b'\n data: {"choices": []}', ": it is a stream of events, which was not asked for"),
+        ({}, b"<html>log in</html>", ": it is a web page, which was not asked for"),
+        ({"Content-Encoding": "identity"}, b"{}", ""),
+    ],
+)
+def test_a_reply_in_another_form_is_named(serve: Serve, judge_at: Make, headers: dict[str, str], raw: bytes, form: str) -> None:
+    """What came instead of the JSON that was asked for is the cause, not the protocol."""
+    server = serve(lambda *_: Say(raw=raw, headers=headers))
+    with pytest.raises(FaultError) as raised:
+        judge_at(server, retries=0).client.ask(request())
+    assert raised.value.fault.detail == f"the reply is not in the protocol of openai{form} (1 attempt)"
+
+
 def test_waits_grow_and_a_retry_after_is_honoured(serve: Serve, tmp_path: Path) -> None:
     """The waits double with jitter; a Retry-After in seconds or as a date is waited for where it is longer."""
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
