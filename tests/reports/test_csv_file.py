@@ -4,7 +4,7 @@ import csv
 from io import StringIO
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.reports.file_formats import as_csv, safe_cell
@@ -40,6 +40,9 @@ def test_hostile_texts_stay_cells() -> None:
 
 
 @examples(100)
+@example(" =1+1")
+@example("  ＋1")
+@example("＠x")
 @given(st.text(LETTERS, max_size=30))
 def test_no_text_becomes_a_formula(text: str) -> None:
     """Whatever the text, the cell is printable and its first character is harmless; a harmless printable text is left alone."""
