@@ -199,7 +199,8 @@ def test_explain_and_check_keep_to_the_evaluator_of_the_run(here: Path, capsys: 
 
 
 @pytest.mark.parametrize(
-    ("gold", "message"), [("SELECT 'é'\tschool\n".encode("utf-16"), "the text is not UTF-8"), (b"SELECT 1\t" + b"x" * 5000 + b"\n", "")]
+    ("gold", "message"),
+    [("SELECT 'é'\tschool\n".encode("utf-16"), "the file is UTF-16, not text in UTF-8"), (b"SELECT 1\t" + b"x" * 5000 + b"\n", "")],
 )
 def test_gold_in_another_encoding_and_a_name_no_file_can_have(
     gold: bytes, message: str, here: Path, capsys: pytest.CaptureFixture[str]
