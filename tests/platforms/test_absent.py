@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, made_once
+from tests.conftest import ROOT, copy_example, made_once
 from tests.processes import finished
 
 SYSTEMS = ("win32", "darwin", "fork", "AF_UNIX", "killpg", "O_NOFOLLOW", "memfd_create", "fcntl")
@@ -72,6 +72,9 @@ def test_the_example(system: str, options: tuple[str, ...], example: tuple[Path,
 def test_other_commands(system: str, n: int | None, example: tuple[Path, Path], tmp_path: Path) -> None:
     """What reads files outside of a run works there without an option, and says the same as here."""
     answers, gold = example
+    if n is not None:
+        copy_example(tmp_path, {"sales_003", "hr_007", "geo_005"})
+        answers, gold = tmp_path / "example_submission_folder", tmp_path / "gold"
     packed = shutil.make_archive(str(tmp_path / "packed"), "zip", answers)
     commands: list[tuple[object, ...]] = [
         ("leaderboard", packed, "--gold", gold, "--no-cache", *PLAIN),
@@ -82,7 +85,7 @@ def test_other_commands(system: str, n: int | None, example: tuple[Path, Path], 
         ("doctor",),
         ("gold", "check", gold, *IN_PROCESS),
     ]
-    # The test line tries the first: a board of what is packed.
+    # The test line tries the first, with a text, a number and a table: a board of what is packed.
     for command in commands[:n]:
         there = on(system, tmp_path, *command)
         assert "internal error" not in there.stderr, (command, there.stderr)
