@@ -132,11 +132,9 @@ class Walk:
         are_alike = isinstance(gold, node.expects) and isinstance(extracted, node.expects)
         if not are_alike:
             return self.unlike(node, gold, extracted, path, aligned)
-        if node.is_array:
+        if node.expects is list:
             return array_rows(self, node, gold, extracted, path, aligned)
-        if node.expects is dict:
-            return self.object(node, gold, extracted, path, aligned)
-        return self.unlike(node, gold, extracted, path, aligned)
+        return self.object(node, gold, extracted, path, aligned)
 
     def attempt(self, node: SchemaNode, gold: Any, extracted: Any, path: str, aligned: Aligned) -> Attempt:
         """Return the rows of a pair that may not be chosen, and the required fields that it lacks."""
