@@ -60,7 +60,8 @@ class DiskCache:
     """JSON values by kind and key, in `<folder>/memo.sqlite`, and files by key, each in `<folder>/<key>/`.
 
     Values are written when the cache is closed, all or none of them; with `at_once` each is written immediately, so that a killed process
-    loses nothing that was paid for. Values with another `stamp` are ignored, and deleted when new values of their kind are written. A
+    loses nothing that was paid for; what cannot be written stays in memory, and is tried again after the next value that can be. Values
+    with another `stamp` are ignored, and deleted when new values of their kind are written. A
     read-only folder is read; with `folder` None values stay in memory until `close`.
 
     The journal is SQLite's default, because a write-ahead log cannot be read from a read-only folder or shared over a network.
@@ -92,7 +93,8 @@ class DiskCache:
         """Store a value that survives a round trip through JSON."""
         with self._lock:
             self._unsaved[kind, key] = value
-            if self._at_once:
+            if self._at_once and self._write([kind], [(kind, key, value)]):
+                del self._unsaved[kind, key]
                 self._write_unsaved()
 
     def put_all(self, kind: str, values: Iterable[tuple[str, Any]]) -> None:
@@ -104,6 +106,7 @@ class DiskCache:
         """Write new values and close the file."""
         with self._lock:
             self._write_unsaved()
+            self._unsaved.clear()
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
@@ -131,13 +134,14 @@ class DiskCache:
                 shutil.rmtree(place, ignore_errors=True)
 
     def _write_unsaved(self) -> None:
-        if self._unsaved:
-            self._write({kind for kind, _ in self._unsaved}, ((kind, key, value) for (kind, key), value in self._unsaved.items()))
+        values = ((kind, key, value) for (kind, key), value in self._unsaved.items())
+        if self._unsaved and self._write({kind for kind, _ in self._unsaved}, values):
             self._unsaved.clear()
 
-    def _write(self, kinds: Collection[str], values: Iterable[tuple[str, str, Any]]) -> None:
+    def _write(self, kinds: Collection[str], values: Iterable[tuple[str, str, Any]]) -> bool:
+        """Write values of these kinds, all or none of them; return whether they are written."""
         if self._folder is None:
-            return
+            return False
         with contextlib.suppress(sqlite3.Error, OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             connection = self._connect(self._folder)
@@ -146,6 +150,8 @@ class DiskCache:
                     connection.execute(_DELETE_OUTDATED, [kind, self._stamp, self._stamp])
                 rows = ((kind, self._stamp, json.dumps(key), json.dumps(value)) for kind, key, value in values)
                 connection.executemany("INSERT OR REPLACE INTO memo VALUES (?, ?, ?, ?)", rows)
+            return True
+        return False
 
     def _connect(self, folder: Path) -> "sqlite3.Connection":
         if self._connection is None:
