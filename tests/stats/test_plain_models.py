@@ -88,6 +88,17 @@ def test_the_prediction_powered_mean() -> None:
     # Less alike, the six labels are worth 6 * (1 / 20) / (1 / 12) = 3.6 independent ones.
     mixed = corrected_mean([(1, 1), (1, 1), (0, 0), (0, 0), (1, 1), (1, 0)], clusters="aabbcc")
     assert mixed.se == pytest.approx(math.sqrt(1 / 12 + 2 / 3.6**2))
+    # With others in clusters, the labels' own and further ones: the variance of the sums of all parts, and as many independent ones.
+    both, others = [(1, 1), (0, 1), (0, 0), (0, 0), (1, 1), (1, 0), (1, 0), (1, 1)], [1, 0, 0, 1, 1, 1]
+    among = corrected_mean(both, others, clusters="aabbccddaeeffe")
+    cheap, dear = np.array(both).T
+    weight = np.cov(cheap, dear)[0, 1] / (np.var([*cheap, *others], ddof=1) * (1 + 8 / 6))
+    left = dear - weight * cheap
+    parts = [*(left - left.mean()) / 8, *weight * (np.array(others) - np.mean(others)) / 6]
+    totals = [sum(part for part, name in zip(parts, "aabbccddaeeffe", strict=True) if name == cluster) for cluster in "abcdef"]
+    between, independent = 6 * np.var(totals, ddof=1), np.var(left, ddof=1) / 8 + weight**2 * np.var(others, ddof=1) / 6
+    assert 0 < weight < 1 and 4 < (effective := 8 * independent / between) < 8  # noqa: PT018
+    assert among.se == pytest.approx(math.sqrt(between + 2 / effective**2))
 
 
 def test_clusters_that_do_not_show_their_spread() -> None:
