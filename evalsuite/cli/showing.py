@@ -145,7 +145,7 @@ class ComparisonGates:
             score = None if last.total.is_raw else last.total.b
             words = f"{clean(last.label)} {'without a score' if score is None else percent(score)}"
             code, line = apply_gate(f"{line.removesuffix(NO_GATE)}, {words}", score, self.fail_under)
-            if last.worst_case is not None and not reaches(last.worst_case.b or 0.0, self.fail_under):
+            if last.worst_score is not None and not reaches(last.worst_score, self.fail_under):
                 decided = [*filter(last.label.__ne__, decided), last.label]
         if code != EXIT_OK or self.allow_unscored or not decided:
             return code, line

@@ -57,7 +57,7 @@ def test_no_figure_moves_with_what_nobody_judged(place: Path) -> None:
 
 
 def test_nothing_judged_has_no_score(place: Path) -> None:
-    """No score, no interval and no rank; no gate passes, not even 0, and no comparison either."""
+    """No score, no interval and no rank; no gate passes, not even 0, no comparison either, nor one that it may decide."""
     shown = lines("run a_judge --gold judge_only", 4)
     assert shown[-1].startswith("done: nothing judged (0 of 4)")
     assert "0.0 % [" not in "\n".join(shown)
@@ -66,6 +66,8 @@ def test_nothing_judged_has_no_score(place: Path) -> None:
     assert [summary[key] for key in ("score", "official", "strict", "interval_95", "se", "reference_ratio")] == [None] * 6
     assert lines("run a_judge --gold judge_only -q --fail-under 0 --no-save", 1)[-1].startswith("done: nothing judged (0 of 4)")
     assert "undecided" in lines(f"compare '{folder}' '{folder}' --fail-on-regression -q", 1)[-1]
+    shown = lines("compare a b --gold gold --alpha 0.2 --fail-on-regression -q --isolation none", 4)
+    assert shown == ["done: no regression shown at alpha 0.2, but the gate depends on answers without a score: b (exit 4)"]
     board = as_json("leaderboard a_judge b_judge --gold judge_only", code=4)
     assert [(row["rank"], row["score"], row["n_judged"]) for row in board["rows"]] == [(None, None, 0)] * 2
 

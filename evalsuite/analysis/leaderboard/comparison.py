@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import islice, zip_longest
+from itertools import compress, islice, zip_longest
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -40,7 +40,7 @@ from evalsuite.analysis.leaderboard.pairing import (
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError, count_words
 from evalsuite.core.import_ref import NDArray, np
-from evalsuite.core.status import ZERO, check_level, default_level, has_open_verdict, own_scale_ids, raw_value, shows
+from evalsuite.core.status import ZERO, check_level, default_level, has_open_verdict, lacks_setup, own_scale_ids, raw_value, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
 from evalsuite.stats.intervals import CELLS_AT_ONCE, ONE_CLUSTER, Interval, cluster_totals, clustered_interval, few_clusters_note
@@ -446,7 +446,9 @@ class Candidate:
     that were not judged on one side: they are left out of `total`, and `bounds` are the limits of the difference over all shared instances
     (None if all were judged). `corrected` is the whole run's score after gold's errata, None if gold has none. `people` is the difference
     that human raters would find, if they labelled answers of both sides. `worst_case` is `total` with each of the candidate's answers that
-    has no value (`status.has_open_verdict`) as a wrong one, for gates; None if there is none, or no worst value (`n_open` counts them).
+    has no value (`status.has_open_verdict`) as a wrong one, and each of the baseline's that could not be judged as a right one, for gates;
+    `worst_score` is the candidate's score over what the baseline was judged on or the candidate left open. Both are None if there is no
+    such answer, or no worst value (`n_open` counts the instances).
     """
 
     label: str
@@ -472,6 +474,7 @@ class Candidate:
     people: HumanEstimate | None = None
     n_open: int = 0
     worst_case: PairedDifference | None = None
+    worst_score: float | None = None
 
     @property
     def detectable(self) -> float | None:
@@ -521,7 +524,7 @@ class Comparison:
 
     @property
     def possible_regressions(self) -> tuple[str, ...]:
-        """The candidates that could be worse than the baseline: answers without a value, counted as wrong, would show it."""
+        """The candidates that could be worse than the baseline: answers without a value, counted at their worst, would show it."""
         return tuple(c.label for c in self.candidates if c.n_open and (c.worst_case is None or c.worst_case.is_regression(self.alpha)))
 
     def to_json(self) -> dict[str, Any]:
@@ -529,7 +532,7 @@ class Comparison:
         candidates = (replace(data, instances=(), plan=Plan(), worst_case=None) for data in self.candidates)
         whole = asdict(replace(self, candidates=tuple(candidates)))
         for data, candidate in zip(whole["candidates"], self.candidates, strict=True):
-            del data["instances"], data["plan"], data["n_open"], data["worst_case"]
+            del data["instances"], data["plan"], data["n_open"], data["worst_case"], data["worst_score"]
             data |= {"detectable": candidate.detectable, "n_needed": candidate.n_needed}
         return {"schema_version": SCHEMA_VERSION, **whole, "regressions": list(self.regressions)}
 
@@ -633,26 +636,31 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
 
 
 def _worst_case(name: str, base: RunSide, shared: Sequence[Pair], how: PairingOptions) -> dict[str, Any]:
-    """Return the fields of a `Candidate` about its answers without a value: their number, and the difference if they were wrong."""
+    """Return the fields of a `Candidate` about answers without a value: the number of instances, and what they would show at worst."""
     ranged = shared if how.raw else pairs_with_range(shared)
+    is_judged = [None not in map(how.value, pair) for pair in ranged]
     is_open = [how.value(b) is None and has_open_verdict(b) for _, b in ranged]
-    if how.raw or not any(is_open):
-        return {"n_open": sum(is_open)}
-    judged = [pair for pair in ranged if None not in map(how.value, pair)]
-    worst, details = (1.0, {"better": "lower"}) if is_lower_better(judged) else (0.0, {})
+    is_unknown = [how.value(b) is not None and how.value(a) is None and lacks_setup(a) for a, b in ranged]
+    n_open = sum(is_open) + sum(is_unknown)
+    if how.raw or not n_open:
+        return {"n_open": n_open}
+    judged = list(compress(ranged, is_judged))
+    wrong, details = (1.0, {"better": "lower"}) if is_lower_better(judged) else (0.0, {})
 
-    def wrong(result: Result) -> Result:
+    def filled(result: Result, value: float) -> Result:
         lacks_value = how.value(result) is None
-        return replace(result, status="scored", score=worst, official=worst, strict=worst, details=details) if lacks_value else result
+        return replace(result, status="scored", score=value, official=value, strict=value, details=details) if lacks_value else result
 
-    pairs = [(wrong(a), wrong(b)) for (a, b), counts in zip(ranged, is_open, strict=True) if counts or None not in map(how.value, (a, b))]
+    at_worst = [(filled(a, 1 - wrong if lacks_setup(a) else wrong), filled(b, wrong)) for a, b in ranged]
+    pairs = list(compress(at_worst, map(any, zip(is_judged, is_open, is_unknown, strict=True))))
     try:
         cluster_of = cluster_of_each(base, how.cluster, [a.instance_id for a, _ in pairs])
     except UsageError:
         # Only judged instances must be in a cluster: each of the others is its own.
         cluster_of = cluster_of_each(base, how.cluster, [a.instance_id for a, _ in judged]) or {}
         cluster_of = {a.instance_id: f"instance {a.instance_id}" for a, _ in pairs} | cluster_of
-    return {"n_open": sum(is_open), "worst_case": _paired_row(name, pairs, how, cluster_of)}
+    scores = paired_units(list(compress(at_worst, map(any, zip(is_judged, is_open, strict=True)))), how).b
+    return {"n_open": n_open, "worst_case": _paired_row(name, pairs, how, cluster_of), "worst_score": mean(scores) if scores else None}
 
 
 def _instances_to_show(

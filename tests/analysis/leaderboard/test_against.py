@@ -433,28 +433,40 @@ def test_the_way_out_for_sides_that_differ(tmp_path: Path, others: list[str], me
 
 
 @pytest.mark.parametrize(
-    ("fault", "better", "groups", "n_open", "worst"),
+    ("faults", "better", "groups", "n_open", "worst"),
     [
-        ("NEEDS_EXTRA", "higher", {}, 1, (0.75, 0.5)),
-        ("UNDEFINED", "higher", {}, 1, (0.75, 0.5)),
-        ("NEEDS_EXTRA", "lower", {}, 1, (0.75, 0.75)),
-        ("NEEDS_EXTRA", "higher", {"c_x": ("q0", "q2"), "c_y": ("q3",)}, 1, (0.75, 0.5)),
-        ("SCORER_ERROR", "higher", {}, 0, None),
+        (" NEEDS_EXTRA", "higher", {}, 1, (0.75, 0.5, 0.5)),
+        (" UNDEFINED", "higher", {}, 1, (0.75, 0.5, 0.5)),
+        (" NEEDS_EXTRA", "lower", {}, 1, (0.75, 0.75, 0.75)),
+        (" NEEDS_EXTRA", "higher", {"c_x": ("q0", "q2"), "c_y": ("q3",)}, 1, (0.75, 0.5, 0.5)),
+        (" SCORER_ERROR", "higher", {}, 0, None),
+        ("JUDGE_FAILED NEEDS_EXTRA", "higher", {}, 1, (0.75, 0.5, 0.5)),
+        ("JUDGE_FAILED UNDEFINED", "lower", {}, 1, (0.5, 0.75, 0.75)),
+        ("UNDEFINED UNDEFINED", "higher", {}, 1, (0.5, 0.5, 0.5)),
+        ("SCORER_ERROR NEEDS_EXTRA", "higher", {}, 1, (0.5, 0.5, 0.5)),
+        ("NEEDS_EXTRA SCORER_ERROR", "higher", {}, 0, None),
+        ("NEEDS_EXTRA ", "higher", {}, 1, (0.75, 0.625, 2 / 3)),
+        ("UNDEFINED ", "higher", {}, 0, None),
+        ("SCORER_ERROR ", "higher", {}, 0, None),
     ],
 )
 def test_an_answer_without_a_value_may_have_been_wrong(
-    fault: str, better: str, groups: dict[str, Any], n_open: int, worst: tuple[float, float] | None
+    faults: str, better: str, groups: dict[str, Any], n_open: int, worst: tuple[float, float, float] | None
 ) -> None:
-    """The difference if it were wrong is known next to that of the judged answers, also if it is in no cluster; no bug counts as one."""
+    """The difference if the candidate's were wrong, and the baseline's that nobody could judge right, is known next to that of the judged
+    answers, also if one is in no cluster; no bug counts as one. The candidate's score is that without answers that it alone has.
+    """
     base, other = side("a", [1.0, 1.0, 1.0, 0.0], groups=groups), side("b", [1.0, 0.5, 0.0, 1.0])
-    status: Status = "scorer_fault" if fault == "SCORER_ERROR" else "unscored"
-    other.results["q1"] = result("q1", None, status=status, fault=fault)
+    for one, fault in zip((base, other), faults.split(" "), strict=True):
+        status: Status = "scorer_fault" if fault == "SCORER_ERROR" else "unscored"
+        one.results["q1"] = result("q1", None, status=status, fault=fault) if fault else one.results["q1"]
     sides = [
         replace(one, results={name: replace(row, details={"better": better}) for name, row in one.results.items()}) for one in (base, other)
     ]
     (candidate,) = compare(sides, cluster="c_" if groups else None).candidates
     assert (candidate.total.n, candidate.total.a, candidate.n_open) == (3, pytest.approx(2 / 3), n_open)
-    assert (candidate.worst_case and (candidate.worst_case.a, candidate.worst_case.b)) == worst
+    case = candidate.worst_case
+    assert (case and (case.a, case.b, candidate.worst_score)) == worst
 
 
 @pytest.mark.parametrize(
