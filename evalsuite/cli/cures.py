@@ -330,12 +330,12 @@ def _command(arguments: Sequence[str]) -> str:
 
 def _parts(arguments: Sequence[str]) -> list[Part]:
     """Return the words after the command: each argument, and each option with its value."""
-    from evalsuite.cli.parser import find_command
+    from evalsuite.cli.parser import find_command, spellings
 
     command, names, rest = find_command(arguments)
     if command is None:
         return [Part([word], word) for word in arguments]
-    options = {spelled: parameter for parameter in command.params for spelled in parameter.opts if spelled.startswith("-")}
+    options = {spelled: parameter for parameter in command.params for spelled in spellings(parameter) if spelled.startswith("-")}
     parts, waiting = [Part(names, " ".join(names))], iter(rest)
     for word in waiting:
         option, assigned, value = word.partition("=")

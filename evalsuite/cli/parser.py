@@ -392,8 +392,14 @@ def usage_errors() -> tuple[type[Exception], ...]:
 
 def options_of(command: Any) -> list[str]:
     """Return all spellings of a command's options, including its subcommands', with hyphens and with underscores."""
-    options = [parameter for _, leaf in leaves(command, "") for parameter in leaf.params if _is_option(parameter)]
-    return [word for option in options for spelled in option.opts for word in (spelled, spelled[:2] + spelled[2:].replace("-", "_"))]
+    return [
+        spelled for _, leaf in leaves(command, "") for parameter in leaf.params if _is_option(parameter) for spelled in spellings(parameter)
+    ]
+
+
+def spellings(option: Any) -> list[str]:
+    """Return what calls an option: its names with hyphens, and each with underscores."""
+    return [word for spelled in option.opts for word in dict.fromkeys((spelled, spelled[:2] + spelled[2:].replace("-", "_")))]
 
 
 _PERCENT = re.compile(r"'([\d.]+ ?%)' is not a number")

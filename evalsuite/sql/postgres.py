@@ -387,13 +387,12 @@ def _load_as_text(adapters: Any) -> None:
     from psycopg.types.datetime import TimeLoader
     from psycopg.types.string import TextLoader
 
-    class DayEndLoader(TimeLoader):
-        def load(self, data: Any) -> Any:
-            return "24:00:00" if bytes(data) == b"24:00:00" else super().load(data)
+    def load(loader: Any, data: Any) -> Any:
+        return "24:00:00" if bytes(data) == b"24:00:00" else TimeLoader.load(loader, data)
 
     for name in _TEXT_TYPES:
         adapters.register_loader(name, TextLoader)
-    adapters.register_loader("time", DayEndLoader)
+    adapters.register_loader("time", type("DayEndLoader", (TimeLoader,), {"load": load}))
 
 
 def _cause(error: Exception) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Literal
 
 from evalsuite.core.dataclasses import dataclass
@@ -82,7 +83,8 @@ def is_binary(values: Sequence[float]) -> bool:
 
 def share(value: Any, name: str) -> float:
     """Return the value. Raises `StatsError` unless it is strictly between 0 and 1, and half of the rest to 1 is a float as well."""
-    if not isinstance(value, int | float | np.number) or not 0 < value < 1 or 0.5 + value / 2 == 1:
+    typed: object = value
+    if not isinstance(typed, Real) or not 0 < value < 1 or 0.5 + value / 2 == 1:
         raise StatsError(f"{name} must be between 0 and 1, not {value}")
     return float(value)
 

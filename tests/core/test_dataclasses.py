@@ -173,7 +173,7 @@ def test_options_do_what_they_do_in_the_standard_library(at: int) -> None:
 # What is not named counts as harmless, absent or not measured.
 DEFAULTS = {
     "Fault": "detail='' where='' side=''",
-    "Table": "types=None ragged_line=None name='' is_view=False",
+    "Table": "types=None ragged_line=None name='' is_view=False reads_clock=False",
     "Score": "strict=None reason='' strict_reason='' flip='' fault=None strict_fault=None",
     "Check": "where='' problems=() computed=None is_further=False",
     "GoldInstance": "where='' groups=()",

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import locale
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,12 +11,20 @@ import pandas as pd
 
 
 def frame_of(columns: Sequence[Sequence[str]]) -> pd.DataFrame:
-    """The frame pandas reads from a CSV file with these columns of text; every field is quoted."""
+    """The frame pandas reads from a CSV file with these columns of text; every field is quoted.
+
+    In Turkish, pandas takes `-Infinity` for a text: its letter i has a dot.
+    """
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow([f"c{index}" for index in range(len(columns))])
     writer.writerows(zip(*columns, strict=True))
-    return pd.read_csv(io.StringIO(text.getvalue()), low_memory=False)
+    of_user = locale.setlocale(locale.LC_CTYPE)
+    locale.setlocale(locale.LC_CTYPE, "C")
+    try:
+        return pd.read_csv(io.StringIO(text.getvalue()), low_memory=False)
+    finally:
+        locale.setlocale(locale.LC_CTYPE, of_user)
 
 
 def lists_of(frame: pd.DataFrame, needed: Sequence[int] = ()) -> list[list[Any]]:

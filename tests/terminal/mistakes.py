@@ -66,7 +66,7 @@ run sub --zzz | No such option: --zzz | known: --result-dir, --gold
 run sub extra | unexpected argument 'extra' | evalsuite run [OPTIONS] [submission]
 run | no submission folder given | evalsuite run FOLDER --gold gold
 run sub --result_dir sub | given twice => run sub
-run --result_dir | '--result_dir' requires an argument
+run --result_dir | '--result-dir' requires an argument
 run sub --rules strickt | no rules 'strickt' | known: official, strict => run sub --rules strict
 run sub --jobs many | --jobs cannot be 'many' | auto
 run sub --jobs 0 | --jobs cannot be '0' | a number from 1 to 256, or auto
@@ -128,7 +128,7 @@ run sub -j 2 | No such option: -j | did you mean '--jobs'? => run sub --jobs 2
 run --answers sub | No such option: --answers | did you mean '--result-dir'? => run --result-dir sub
 run sub --no-chache | No such option: --no-chache => run sub --no-cache
 run sub --format json | No such option: --format | known: --result-dir
-run sub --fail_under | '--fail_under' requires an argument | --fail-under 0-1: exit 1 if the score is lower
+run sub --fail_under | '--fail-under' requires an argument | --fail-under 0-1: exit 1 if the score is lower
 run sub --rules | '--rules' requires an argument | official|strict
 run sub --fail-under 60% | --fail-under: '60%' is not a number | did you mean '0.6'? => run sub --fail-under 0.6
 run sub --fail-under 60 | must be between 0 and 1, found 60 | did you mean '0.6'? => run sub --fail-under 0.6
