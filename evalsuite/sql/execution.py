@@ -41,6 +41,7 @@ from evalsuite.sql.session import (
     QueryLimits,
     Session,
     Stream,
+    WideRowError,
     Written,
     only_statement,
     read_of,
@@ -152,7 +153,9 @@ def write_result(
         files: list[CsvFile] = []
 
         def open_sink(stream: Stream) -> CsvText:
-            files.append(opened.enter_context(CsvFile(place, stream.header, limits)))
+            # A statement that runs again begins its file again.
+            opened.close()
+            files[:] = [opened.enter_context(CsvFile(place, stream.header, limits))]
             return CsvText(stream.types, files[0].add)
 
         text = run_into_sink(session, statement, limits, open_sink, as_text=ENGINES[connection.engine].writes_text)
@@ -196,15 +199,28 @@ S = TypeVar("S", Collector, CsvText)
 
 def run_into_sink(session: Session, statement: str, limits: QueryLimits, open_sink: Callable[[Stream], S], *, as_text: bool = False) -> S:
     """Run a statement and write its whole result to a sink within `limits.seconds`; returns the sink. Raises like `execute`."""
-    with _clock(session, limits.seconds) as is_over:
-        # Other engines have no `as_text` parameter.
-        stream = session.stream(statement, as_text=True) if as_text else session.stream(statement)  # type: ignore[call-arg]
+    # Other engines have no such parameters.
+    options = {"as_text": True} if as_text else {}
+
+    def run(is_over: threading.Event, **how: bool) -> S:
+        stream = session.stream(statement, **options, **how)
         sink = open_sink(stream)
         chunks: Iterator[Any] = stream.lines or stream.chunks
         for chunk in chunks:
             if is_over.is_set():
                 break
             sink.add(chunk)
+        return sink
+
+    with _clock(session, limits.seconds) as is_over:
+        try:
+            sink = run(is_over)
+        except WideRowError:
+            _log.debug("the result has a wide row: the statement runs again, row by row, into a new sink")
+            try:
+                sink = run(is_over, row_by_row=True)
+            except WideRowError:
+                raise FaultError("LIMIT", "a row of the result is too long to be read at once") from None
     return sink
 
 

@@ -34,6 +34,7 @@ from evalsuite.sql.session import (
     QueryLimits,
     Session,
     Stream,
+    WideRowError,
     blank_out,
     called_names,
     calls,
@@ -162,10 +163,10 @@ _MOST_MOMENTS, _MOST_COLUMNS = 31, 500
 _AT_ONCE = 40
 
 
-def line_query(sql: str, types: Sequence[str]) -> str | None:
+def line_query(sql: str, types: Sequence[str], most: int) -> str | None:
     """A SELECT of the line of each row of a statement, for `lines_of`; None if Python has to write the lines.
 
-    `types` are PostgreSQL's names of its columns' types, empty for a type without a name.
+    `types` are PostgreSQL's names of its columns' types, empty for a type without a name. A line of more than `most` bytes is NULL.
     """
     if not types or len(types) > _MOST_COLUMNS or types.count("timestamp") > _MOST_MOMENTS:
         return None
@@ -185,17 +186,36 @@ def line_query(sql: str, types: Sequence[str]) -> str | None:
     texts = ", ".join(f"CASE WHEN c{index} IS NOT NULL THEN pg_catalog.concat(c{index}) END" for index in range(len(types)))
     names = ", ".join(f"c{index}" for index in range(len(types)))
     # The bracket is on a line of its own, because the statement may end in a comment.
+    fits = f"pg_catalog.octet_length(line) <= {most} AND (odd IS NULL OR pg_catalog.octet_length(pg_catalog.concat(odd)) <= {most})"
+    # OFFSET 0 lets the server write each line once, although it is named twice.
     return (
-        f"SELECT CASE WHEN {odd} THEN '' ELSE {line} || pg_catalog.chr(10) END, {times or '0'}, "
-        f"CASE WHEN {odd} THEN ARRAY[{texts}] END FROM (\n{sql}\n) AS answer({names})"
+        f"SELECT CASE WHEN {fits} THEN line END, times, CASE WHEN {fits} THEN odd END FROM "
+        f"(SELECT CASE WHEN {odd} THEN '' ELSE {line} || pg_catalog.chr(10) END AS line, {times or '0'} AS times, "
+        f"CASE WHEN {odd} THEN ARRAY[{texts}] END AS odd FROM (\n{sql}\n) AS answer({names}) OFFSET 0) AS written"
+    )
+
+
+def cell_query(sql: str, n_columns: int, most: int) -> str:
+    """A SELECT of the cells of a statement; the first column says whether its row has more than `most` bytes: then the cells are NULL."""
+    names = [f"c{index}" for index in range(n_columns)]
+    groups = (", ".join(names[start : start + _AT_ONCE]) for start in range(0, n_columns, _AT_ONCE))
+    width = " + ".join(f"pg_catalog.octet_length(pg_catalog.concat({group}))::int8" for group in groups)
+    cells = ", ".join(f"CASE WHEN width <= {most} THEN {name} END" for name in names)
+    listed = ", ".join(names)
+    return (
+        f"SELECT width > {most}, {cells} FROM (SELECT {listed}, {width} AS width FROM (\n{sql}\n) AS answer({listed}) OFFSET 0) AS measured"
     )
 
 
 def lines_of(chunks: Iterable[Sequence[tuple[str, int, list[str | None] | None]]], types: Sequence[str]) -> Iterator[Lines]:
-    """The lines of the chunks of rows that a `line_query` returned. Raises ValueError for a day or timestamp beyond Python's range."""
+    """The lines of the chunks of rows that a `line_query` returned. Raises ValueError for a day or timestamp beyond Python's range,
+    and `WideRowError` for a row without a line.
+    """
     moments = [index for index, type_ in enumerate(types) if type_ == "timestamp"]
     for rows in chunks:
         lines, times, odd = zip(*rows, strict=True)
+        if None in lines:
+            raise WideRowError
         if odd.count(None) < len(odd):
             lines = tuple(line if cells is None else _format_like_python(cells, types) for line, cells in zip(lines, odd, strict=True))
         bits = reduce(or_, set(times))
@@ -298,7 +318,11 @@ def fingerprint(connection: Any) -> str | None:
 
 _log = logging.getLogger(__name__)
 
-_CHUNK_ROWS, _FIRST_ROWS, _CHUNK_BYTES = 2000, 64, 16 << 20
+_CHUNK_ROWS, _FIRST_ROWS = 1000, 64
+# The widest row that is in memory with thousands of others, and the widest row of a result.
+_NARROW, _WIDEST = 32 << 10, 64 << 20
+# A SELECT has at most 1,664 columns, one of which says how wide the row is.
+_MOST_MEASURED = 1663
 _CONNECT_SECONDS = 10
 _PASSED_ON = ("host", "port", "user", "password", "sslmode")
 _TYPES = {
@@ -413,6 +437,14 @@ def _cause(error: Exception) -> tuple[str, str]:
     return next((cause for part, cause in causes.items() if part in text), unknown)
 
 
+def _cells_of(chunks: Iterator[Sequence[Any]], *, is_measured: bool) -> Iterator[Sequence[Sequence[Any]]]:
+    """The neutral cells of the chunks of rows, of a `cell_query` if the rows are measured."""
+    for rows in chunks:
+        if is_measured and any(row[0] for row in rows):
+            raise WideRowError
+        yield [tuple(map(neutral, row[is_measured:])) for row in rows]
+
+
 class PostgresSession(Session):
     """One connection; each statement runs in a transaction of its own, which is always rolled back."""
 
@@ -462,8 +494,11 @@ class PostgresSession(Session):
                 hint="""a name with capitals is written with both quotes: schema: '"Name"'""",
             )
 
-    def stream(self, sql: str, *, as_text: bool = False) -> Stream:
-        """The result of one SELECT, chunk by chunk through a cursor of the server."""
+    def stream(self, sql: str, *, as_text: bool = False, row_by_row: bool = False) -> Stream:
+        """The result of one SELECT through a cursor of the server, in chunks of narrow rows or row by row.
+
+        Reading the chunks raises `WideRowError` at a row that is not narrow.
+        """
         with self._faults(sql):
             self.connection.rollback()
             sql = freeze_statement(sql, "postgres", self._limits.clock, self._are_times)
@@ -480,11 +515,17 @@ class PostgresSession(Session):
             # The server's names of the types, empty for arrays and for user-defined types.
             column_types = [(column, self.connection.adapters.types.get(column.type_code)) for column in described]
             type_names = [type_.name if type_ and column.type_code == type_.oid else "" for column, type_ in column_types]
-            if as_text and type_names and (written := line_query(sql, type_names)):
+            is_measured = 0 < len(header) <= _MOST_MEASURED
+            rows = self._fetch_rows(row_by_row=row_by_row or not is_measured)
+            most = _WIDEST if row_by_row else _NARROW
+            if as_text and type_names and (written := line_query(sql, type_names, most)):
                 self._cursor.close()
                 self._open_cursor(written)
-                return Stream(header=header, types=types, chunks=iter(()), lines=self._lines(type_names))
-        return Stream(header=header, types=types, chunks=([tuple(map(neutral, row)) for row in rows] for rows in self._fetch_rows()))
+                return Stream(header=header, types=types, chunks=iter(()), lines=self._lines(rows, type_names))
+            if is_measured:
+                self._cursor.close()
+                self._open_cursor(cell_query(sql, len(header), most))
+        return Stream(header=header, types=types, chunks=_cells_of(rows, is_measured=is_measured))
 
     def _open_cursor(self, sql: str) -> None:
         self._cursor = self.connection.cursor(name="evalsuite")
@@ -510,18 +551,20 @@ class PostgresSession(Session):
             return f"DECIMAL({column.precision},{column.scale or 0})" if fixed else "DECIMAL"
         return _TYPES.get(name, "VARCHAR")
 
-    def _lines(self, types: Sequence[str]) -> Iterator[Lines]:
+    def _lines(self, rows: Iterator[Sequence[Any]], types: Sequence[str]) -> Iterator[Lines]:
         with self._faults():
-            yield from lines_of(self._fetch_rows(), types)
+            yield from lines_of(rows, types)
 
-    def _fetch_rows(self) -> Iterator[Sequence[Any]]:
-        n_rows = _FIRST_ROWS
+    def _fetch_rows(self, *, row_by_row: bool) -> Iterator[Sequence[Any]]:
         with self._faults():
-            while rows := self._cursor.fetchmany(n_rows):
-                yield rows
-                # The first rows decide how many of the next may be in memory at once.
-                widest = max(sum(len(cell) for cell in row if isinstance(cell, str | bytes)) for row in rows[:: len(rows) // 8 + 1])
-                n_rows = min(_CHUNK_ROWS, 8 * n_rows, _CHUNK_BYTES // (widest + 1) + 1)
+            if row_by_row:
+                # The server sends a row when the one before is read.
+                yield from ([row] for row in self.connection.cursor().stream("FETCH ALL FROM evalsuite"))
+            else:
+                n_rows = _FIRST_ROWS
+                while rows := self._cursor.fetchmany(n_rows):
+                    yield rows
+                    n_rows = min(_CHUNK_ROWS, 8 * n_rows)
             self.connection.rollback()
 
     @contextlib.contextmanager

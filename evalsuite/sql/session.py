@@ -164,6 +164,10 @@ class Stream:
     lines: Iterator[Lines] | None = None
 
 
+class WideRowError(Exception):
+    """A row of a server's result is too wide to be in memory with thousands of others, or, read row by row, at all."""
+
+
 class Session(ABC):
     """An open read-only connection. Every method raises `FaultError` with fixed texts; engines' texts go to the debug log.
 

@@ -15,7 +15,7 @@ import pytest
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import Fault
 from evalsuite.sql import open_session
-from evalsuite.sql.execution import Query, QueryOutcome, QueryPool, ask, run_answer
+from evalsuite.sql.execution import Query, QueryOutcome, QueryPool, ask, run_answer, write_result
 from evalsuite.sql.session import Connection, QueryLimits
 from tests.sql import postgres_server
 
@@ -294,13 +294,26 @@ def test_a_server_that_falls_silent_is_nobodys_answer(
     assert [isinstance(one.outcome, Fault) and one.outcome.code for one in answered] == ["NEEDS_CONNECTION"]
 
 
-def test_wide_rows_come_a_few_at_a_time(postgres: Connection) -> None:
-    """Rows of half a megabyte are never held by the thousand; narrow ones come in large chunks, and none is lost between."""
+@pytest.mark.parametrize("cells", ["i, repeat('x', {})", "i, ARRAY[repeat('x', {})]", "1e20::float8, i, repeat('x', {})"])
+def test_wide_rows_come_one_at_a_time(postgres: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: str) -> None:
+    """Narrow rows come in chunks. A wide one after them has the statement run again, row by row, and one above the limit is a LIMIT."""
+    place = tmp_path / "wide.csv"
+    narrow, wide = (f"SELECT {cells.format(size)} AS t FROM generate_series(1, 3000) AS s(i)" for size in ("5", "1 + i / 3000 * 100000"))
+    monkeypatch.setattr("evalsuite.sql.postgres._WIDEST", 150_000)
     with contextlib.closing(open_session(postgres, LIMITS)) as session:
-        for width, n, most in ((500_000, 150, 64), (5, 10_000, 2000)):
-            chunks = list(map(len, session.stream(f"SELECT i, repeat('x', {width}) AS t FROM generate_series(1, {n}) AS s(i)").chunks))
-            assert sum(chunks) == n
-            assert max(chunks) == most
+        for as_text in (False, True):
+            stream = session.stream(narrow, as_text=as_text)  # type: ignore[call-arg]
+            sizes = [chunk.n_rows for chunk in stream.lines] if stream.lines else list(map(len, stream.chunks))
+            assert (sum(sizes), max(sizes)) == (3000, 1000)
+        assert write_result(session, wide, postgres, LIMITS, place).cost.rows == 3000
+        lines = place.read_text().splitlines()
+        assert (len(lines), [n for n, line in enumerate(lines) if len(line) > 100], len(lines[-1]) > 100_000) == (3001, [3000], True)
+        table = ask(session, wide, LIMITS).table
+        assert (table.n_rows, len(str(table.columns[-1][-1])) > 100_000) == (3000, True)
+        with pytest.raises(FaultError, match="too long to be read at once") as refused:
+            write_result(session, wide.replace("100000", "200000"), postgres, LIMITS, place)
+        assert refused.value.fault.code == "LIMIT"
+    assert not place.exists()
 
 
 def test_a_strong_role_is_refused(postgres: Connection) -> None:
