@@ -116,7 +116,7 @@ def tree_score(
         def scored(predictions: list[Any], invented: list[Any], *, compat: bool) -> TreevalResult:
             return treeval_score(predictions, expected, parsed_schema, compat=compat, invented=invented, **how)
 
-        value, reason, raises = _by_position(scored, answers, len(references), lost)
+        value, reason, raises, fault = _by_position(scored, answers, len(references), lost)
         strict = scored(predictions, invented, compat=False)
     except (ValueError, JsonRefError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from None
@@ -132,24 +132,29 @@ def tree_score(
         reason=reason,
         strict_reason="; ".join([treeval_reason(strict), *notes]),
         flip=flip,
-        details={
-            **treeval_details(strict, len(references) + len(invented)),
-            "n_repaired": n_repaired,
-        },
+        fault=fault,
+        details={**treeval_details(strict, len(references) + len(invented)), "n_repaired": n_repaired},
     )
 
 
-def _by_position(scored: Callable[..., TreevalResult], answers: Sequence[Any], n: int, lost: Lost | None) -> tuple[float, str, str]:
-    """Return (value, reason, why the reference raises) under official rules: records by position, null for lost or missing ones.
+def _by_position(
+    scored: Callable[..., TreevalResult], answers: Sequence[Any], n: int, lost: Lost | None
+) -> tuple[float, str, str, Fault | None]:
+    """Return (value, reason, why the reference raises, fault) under official rules: records by position, null for lost or missing ones.
 
     The result is released here before the next is made, because with many records each is large.
     """
     by_position = [None if isinstance(record, Lost) else record for record in in_step(answers, n)][:n]
-    official = scored([*by_position, *[None] * (n - len(by_position))], [], compat=True)
+    try:
+        official = scored([*by_position, *[None] * (n - len(by_position))], [], compat=True)
+    except TreeLimitError as error:
+        if error.side == "gold":
+            raise
+        return 0.0, str(error), "", error.fault
     raises = f"it cannot read {lost.reason}" if lost else official.reference_raises
     if raises:
-        return 0.0, f"the reference raises: {raises}", raises
-    return min(1.0, max(0.0, official.score)), treeval_reason(official), ""
+        return 0.0, f"the reference raises: {raises}", raises, None
+    return min(1.0, max(0.0, official.score)), treeval_reason(official), "", None
 
 
 def _pair_records(references: list[Any], answers: list[Any], id_field: str | None, schema: Any) -> tuple[list[Any], list[Any], list[Any]]:

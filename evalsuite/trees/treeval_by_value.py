@@ -6,20 +6,21 @@ Each pair of items of two lists is a batch of its own.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from evalsuite.compare.bipartite_matching import best_assignment
-from evalsuite.trees.all_pairs import np
+from evalsuite.trees.all_pairs import Floats, np, pick
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.json_values import ABSENT, TreeLimitError
-from evalsuite.trees.treeval_counts import Counts, LeafOutcome, Options, count_pair, item_size, mean_of
+from evalsuite.trees.treeval_counts import Counts, LeafOutcome, Options, TreevalGrid, count_pair, item_size, mean_of, pair_weights
 from evalsuite.trees.treeval_metrics import ROOT_KEYS, ExactMatch, Levenshtein, Metric, measure, normalise
 
 CELLS_OF_A_CALL = 20  # a metric called for one pair costs as much as this many cells of a matrix
 Leaf = dict[str, float]
 Found = dict[SchemaNode, Leaf]  # the mean of each metric of each leaf that was reached
+Pair = tuple[Found, list[float]]  # of two items: the means of each leaf, and the counters
 ByValue = tuple[list[float], dict[SchemaNode, LeafOutcome], set[SchemaNode]]
 
 
@@ -203,12 +204,12 @@ class _ByValue:
         counts: list[float],
     ) -> None:
         """Score every pair of items, and add those of the assignment with the highest weight to `pooled` and `counts`."""
-        pairs = [[self.pair_of_items(inner, expected, value) for value in got] for expected in want]
-        chosen = best_assignment(np.array([[weight for weight, *_ in row] for row in pairs]).reshape(len(want), len(got)))
+        weights, result_of = self.all_pairs(node, inner, want, got)
+        chosen = best_assignment(weights)
         if inner.is_object and surplus_raises([j for _, j in chosen], len(got)):
             raise ReferenceRaisesError(f"surplus objects matched out of order at {node.path}")
         for i, j in chosen:
-            _, found, own = pairs[i][j]
+            found, own = result_of(i, j)
             for leaf, means in found.items():
                 for name, mean in means.items():
                     pooled.setdefault(leaf, {}).setdefault(name, []).append(mean)
@@ -219,6 +220,43 @@ class _ByValue:
         )
         sizes = [sum(item_size(node, item) if inner.is_object else 1 for item in side) for side in (surplus, missing)]
         _add(counts, Counts(predicted=sizes[0], fn_node=sizes[1]))
+
+    def all_pairs(self, node: SchemaNode, inner: SchemaNode, want: list[Any], got: list[Any]) -> tuple[Floats, Callable[[int, int], Pair]]:
+        """Return the weight of each pair of items, and a function that gives its means and counters.
+
+        Those of items that have the schema's shape are computed as matrices, so that one odd item does not make all others slow.
+        """
+        weights = np.empty((len(want), len(got)))
+        shaped = [
+            [place for place, item in enumerate(side) if node.is_array and is_regular(inner, [item], [item], in_items=True)]
+            for side in (want, got)
+        ]
+        sides = pick(want, shaped[0]), pick(got, shaped[1])
+        cells: dict[Any, Floats] = {}
+        if all(shaped) and is_regular(inner, *sides, in_items=True):
+            grid = TreevalGrid(node, *sides, self.options)
+            sums = grid.totals()
+            weights[np.ix_(*shaped)] = pair_weights(node, sums, grid.shape, self.options)
+            cells = {name: np.broadcast_to(sums[name], grid.shape) for name in sums}
+            self.reach(inner)
+        rows, columns = ({place: k for k, place in enumerate(places if cells else ())} for places in shaped)
+        others: dict[tuple[int, int], Pair] = {}
+        for i, expected in enumerate(want):
+            for j, value in enumerate(got) if i not in rows else ((j, value) for j, value in enumerate(got) if j not in columns):
+                weights[i, j], found, own = self.pair_of_items(inner, expected, value)
+                others[i, j] = found, own
+
+        def result_of(i: int, j: int) -> Pair:
+            if i not in rows or j not in columns:
+                return others[i, j]
+            at = rows[i], columns[j]
+            found: Found = {}
+            for leaf, k, _ in [name for name in cells if isinstance(name, tuple) and name[2] == "total"]:
+                mean = cells[leaf, k, "total"][at] / cells[leaf, k, "number"][at]
+                found.setdefault(leaf, {})[leaf.metrics[k].name] = float(mean)
+            return found, [float(cells[name][at]) if name in cells else 0.0 for name in Counts._fields]
+
+        return weights, result_of
 
     def pair_of_items(self, inner: SchemaNode, expected: Any, value: Any) -> tuple[float, Found, list[float]]:
         """Return (weight, means of each leaf, counters) of an expected and a predicted item."""
@@ -238,6 +276,12 @@ class _ByValue:
         means = {name: mean_of([each[name] for each in found.values() if name in each]) or 0.0 for name in metrics}
         rates = Counts(*own).rates()
         return float(_mean_over(list(metrics.values()), means) * rates["f1_node"] * rates["f1_leaf"]), found, own
+
+    def reach(self, node: SchemaNode) -> None:
+        """Mark all fields below."""
+        for child in node.children if node.structural else ():
+            self.reached.add(child)
+            self.reach(child)
 
     def charge(self, n: int) -> None:
         """Count calls of metrics. Raises `TreeLimitError` for more than the limit of cells allows."""

@@ -8,7 +8,8 @@ import pytest
 
 from evalsuite import score
 from evalsuite.core.errors import FaultError
-from evalsuite.trees import evaluate
+from evalsuite.trees import evaluate, treeval_by_value
+from evalsuite.trees.treeval_counts import MAX_CELLS
 from tests.command_server import command_server
 
 PLUGIN = """
@@ -143,6 +144,15 @@ def test_what_gold_alone_makes_too_large_is_gold_s_fault() -> None:
         found = score("tree_match", answer, gold=gold, schema=schema)
         assert found.strict_fault is not None
         assert (found.official, found.strict, found.strict_fault.code, found.flip) == expected
+
+
+def test_what_only_official_finds_too_large_keeps_its_strict_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of the wrong shape are compared one by one as the reference does; past the limit official is 0 with LIMIT."""
+    monkeypatch.setattr(treeval_by_value, "CELLS_OF_A_CALL", MAX_CELLS // 3)
+    found = score("tree_score", {"a": [["x"], ["y"]], "b": "x"}, gold={"a": ["x", "y"], "b": "x"}, schema={"a": ["string"], "b": "string"})
+    assert (found.official, found.strict, found.strict_fault) == (0, 0.5, None)
+    assert found.fault is not None
+    assert (found.fault.code, "the wrong shape" in found.reason) == ("LIMIT", True)
 
 
 def test_each_rule_gives_its_own_reason() -> None:
