@@ -112,17 +112,30 @@ def _loader() -> Any:
     return Loader
 
 
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+# 1:30 is 90, and 010 is 8.
+_ODD_BASE = re.compile(r"[-+]?(?:0[0-7_]+|[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?)")
+
+
 def refuse_twice(node: Any, where: str) -> None:
-    """Raise if a key is repeated in a mapping, at any depth (YAML itself would keep the last one), or is no plain text."""
+    """Raise if a key is repeated in a mapping, at any depth (YAML itself would keep the last one), or is no plain text.
+
+    Raise too if YAML counts a plain value by sixties or eights.
+    """
     import yaml
 
     nodes, visited = [node], set()
     while nodes:
         node = nodes.pop()
         # An alias is the same node again.
-        if id(node) in visited or isinstance(node, yaml.ScalarNode):
+        if id(node) in visited:
             continue
         visited.add(id(node))
+        if isinstance(node, yaml.ScalarNode):
+            if node.tag in _NUMBERS and node.style is None and _ODD_BASE.fullmatch(node.value):
+                message = f"{where}:{node.start_mark.line + 1}: YAML reads {node.value} in base {60 if ':' in node.value else 8}"
+                raise GoldError(message, hint=f'write "{node.value}" for the text, or the number in full')
+            continue
         if isinstance(node, yaml.SequenceNode):
             nodes.extend(node.value)
             continue

@@ -128,6 +128,8 @@ def stream_files(place: str, name: str, limits: Mapping[str, int | float], *, pr
 
 def _unpack_zip(handle: IO[bytes], contents: ArchiveChecks) -> Iterator[tuple[str, str]]:
     with zipfile.ZipFile(handle) as archive:
+        if not _begins_with_listed(handle, archive):
+            raise FaultError("BAD_ARCHIVE", "it begins with files that its list of files does not have: two archives in one?")
         members = []
         # All members are checked before the first byte is unpacked.
         for member in archive.infolist():
@@ -147,6 +149,12 @@ def _unpack_zip(handle: IO[bytes], contents: ArchiveChecks) -> Iterator[tuple[st
         for member in members:
             with archive.open(member) as unpacked:
                 yield from _pieces(member.orig_filename, unpacked, member.file_size)
+
+
+def _begins_with_listed(handle: IO[bytes], archive: zipfile.ZipFile) -> bool:
+    """Whether the file at the very beginning, if there is one, is the first that the archive lists."""
+    handle.seek(0)
+    return handle.read(4) != b"PK\x03\x04" or min((member.header_offset for member in archive.infolist()), default=1) == 0
 
 
 def _unpack_tar(handle: IO[bytes] | gzip.GzipFile, contents: ArchiveChecks) -> Iterator[tuple[str, str]]:

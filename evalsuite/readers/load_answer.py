@@ -198,14 +198,16 @@ def read_answer(
         opened = partial(open_trusted, Path(private), limit_bytes=answer_limits["file_bytes"])
         return csv_table.open_csv_table(opened, name=Path(private).name, limits=answer_limits)
     if form == "database" and private is not None:
-        return duckdb_tables.open_duckdb(Path(private), names=table_names, limits=limits, stem=Path(str(value)).stem)
+        tables = duckdb_tables.open_duckdb(Path(private), names=table_names, limits=limits, stem=Path(str(value)).stem)
+        return _with_log_named(tables, files, str(value))
 
     def read_file(path: str) -> Any:
         if form in ("table", "tables"):
             return csv_table.open_csv_table(lambda: files.open(path), name=str(path), limits=limits, dialect=dialect)
         with files.open(path) as handle:
             if form == "database":
-                return duckdb_tables.read_duckdb(handle, names=table_names, limits=limits, as_it_comes=True, stem=Path(path).stem)
+                tables = duckdb_tables.read_duckdb(handle, names=table_names, limits=limits, as_it_comes=True, stem=Path(path).stem)
+                return _with_log_named(tables, files, path)
             if form == "tree":
                 return read_answer_tree(handle, name=str(path), limits=limits)
             return read_text(handle, limit_bytes=limits["answer_bytes"])
@@ -215,6 +217,20 @@ def read_answer(
         read = {path: read_file(path) for path in dict.fromkeys(value)}
         return [read[path] for path in value]
     return read_file(value if isinstance(value, str) else str(value))
+
+
+def _with_log_named(tables: Mapping[str, Any], files: AnswerFiles, path: str) -> Mapping[str, Any]:
+    """The tables of a submitted database; what a missing one says names a log that DuckDB left next to the file, which may have it."""
+    missing = {name: table for name, table in tables.items() if isinstance(table, Fault) and table.code == "MISSING_TABLE"}
+    if not missing:
+        return tables
+    log = f"{path}.wal"
+    try:
+        files.open(log).close()
+    except FaultError:
+        return tables
+    note = f"{log!r} next to it is not read: close the database, or run CHECKPOINT, before it is submitted"
+    return {**tables, **{name: replace(fault, detail=f"{fault.detail}; {note}") for name, fault in missing.items()}}
 
 
 def read_query(files: AnswerFiles, path: str, *, limit_bytes: int) -> str:

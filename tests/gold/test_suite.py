@@ -115,6 +115,8 @@ def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
         ("name: x\nlimit: {}\n", "2: unknown key 'limit'", "did you mean 'limits'?"),
         ("name: x\n\nname: y\n", "3: the key 'name' is repeated", "keep each key once"),
         ("limits:\n  rows: 1\n  rows: 2\n", "3: the key 'rows' is repeated", "keep each key once"),
+        ("limits:\n  seconds: 1:30\n", "2: YAML reads 1:30 in base 60", 'write "1:30" for the text, or the number in full'),
+        ("limits:\n  rows: 010\n", "2: YAML reads 010 in base 8", 'write "010" for the text, or the number in full'),
         ("- a\n- b\n", "1: not a mapping", "write `key: value` lines"),
         ("name: x\ngroups: [a\n", "3: not valid YAML", "quote texts that contain ': ' or begin with a special character"),
         ("name: x\n\trules: strict\n", "2: not valid YAML", "replace the tab by spaces"),

@@ -150,7 +150,7 @@ def test_of_several_golds_each_is_read_when_it_is_asked_for(gold: Path) -> None:
 
 
 def test_tables_of_many_rows_come_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of an answer's database, of gold's, and of a copy of either."""
+    """Those of an answer's database, of gold's, and of a copy of either. A log next to it is named where a table is missing."""
     monkeypatch.setattr("evalsuite.readers.duckdb_tables.PACKED_ROWS", 3)
     (tmp_path / "q").mkdir()
     place = tmp_path / "q" / "r.duckdb"
@@ -163,6 +163,11 @@ def test_tables_of_many_rows_come_packed(tmp_path: Path, monkeypatch: pytest.Mon
         prediction, gold = read_pair("database", place, {"gold": place}, private=private)
         found += [prediction, gold["gold"]]
     assert all(packed_of(tables["t"]) is not None for tables in found)
+    options["table_names"] = ["t", "z"]
+    (tmp_path / "q" / "r.duckdb.wal").write_bytes(b"log")
+    for private in (None, str(place)):
+        tables = read_answer("database", answer_type="file", value="r.duckdb", private=private, **options)
+        assert tables["z"].detail.startswith("the database has no table 'z' in schema main; 'r.duckdb.wal' next to it is not read: close")
     (tmp_path / "q" / "q.sql").write_text("SELECT 1")
     assert read_query(files, "q.sql", limit_bytes=8) == "SELECT 1"
     with pytest.raises(FaultError, match="longer than 7 bytes"):

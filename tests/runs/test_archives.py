@@ -111,6 +111,13 @@ def _cut(folder: Path) -> Path:
     return path
 
 
+def _two_zips(folder: Path) -> Path:
+    first, last = (zipped(folder / f"{n}.zip", (METADATA, LINE.encode()), ("a/r.csv", n.encode())) for n in "12")
+    first.rename(folder / "x.zip").write_bytes((folder / "x.zip").read_bytes() + last.read_bytes())
+    last.unlink()
+    return folder / "x.zip"
+
+
 def _changed_tar(change: Callable[[bytes], bytes], ending: str = ".tar") -> Callable[[Path], Path]:
     """A tar of two texts, a block for the head and one for the content of each, with its bytes changed."""
 
@@ -195,6 +202,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "zeros for a head": (_changed_tar(lambda tar: tar[:1024] + bytes(512) + tar[1536:]), "BAD_ARCHIVE: there is data after its end"),
     "heads without end": (_heads_without_end, "BAD_ARCHIVE: it is damaged"),
     "two in one": (_changed_tar(lambda tar: tar + tar), "BAD_ARCHIVE: there is data after its end"),
+    "two in one, zip": (_two_zips, "BAD_ARCHIVE: it begins with files that its list of files does not have"),
     "endless zeros": (_changed_tar(lambda tar: tar + bytes(4_000_000), ".tgz"), "LIMIT: unpacked it contains more than 3000000 bytes"),
     "no archive": (_no_archive, "BAD_ARCHIVE: it is damaged, or not an archive"),
     "empty tar": (lambda f: tarred(f / "x.tar"), "BAD_ARCHIVE: it is empty"),
