@@ -400,17 +400,19 @@ def as_parquet(document: Document) -> bytes:
     """
     table = document.table("parquet")
     columns = table.columns_of("parquet")
+    names = _names_for_duckdb(columns)
     with TempDir() as folder:
         lines, out = folder / "rows.jsonl", folder / "rows.parquet"
         longest = _SMALLEST_OBJECT
         with lines.open("w", encoding="ascii") as file:
             for values in table.values("parquet"):
-                row = {column.name: _for_duckdb(value, column.type) for column, value in zip(columns, values, strict=True)}
+                row = {name: _for_duckdb(value, column.type) for name, column, value in zip(names, columns, values, strict=True)}
                 longest = max(longest, file.write(json.dumps(row) + "\n"))
         quoted = str(out).replace("'", "''")
         with duckdb.connect(config={"threads": "2"}) as connection:
             connection.execute("SET preserve_insertion_order = true")
-            typed = ", ".join(f"'{column.name}': '{column.type.replace('JSON', 'VARCHAR')}'" for column in columns)
+            types = (column.type.replace("JSON", "VARCHAR") for column in columns)
+            typed = ", ".join("'{}': '{}'".format(name.replace("'", "''"), type_) for name, type_ in zip(names, types, strict=True))
             source = f"read_json(?, format = 'newline_delimited', columns = {{{typed}}}, maximum_object_size = {longest})"
             try:
                 connection.execute(f"COPY (SELECT * FROM {source}) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)", [str(lines)])
@@ -418,6 +420,19 @@ def as_parquet(document: Document) -> bytes:
                 raise_no_room(out, error)
                 raise
         return out.read_bytes()
+
+
+def _names_for_duckdb(columns: Sequence[Column[Any]]) -> list[str]:
+    """The names of columns, which a saved run may choose; DuckDB compares them without case, so a later one may get a number."""
+    names: dict[str, str] = {}
+    for column in columns:
+        name = plain = _for_duckdb(column.name, "VARCHAR")
+        n = 1
+        while name.casefold() in names:
+            n += 1
+            name = f"{plain}_{n}"
+        names[name.casefold()] = name
+    return list(names.values())
 
 
 def _for_duckdb(value: Any, type_: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.reports.file_formats import as_parquet
 from evalsuite.reports.record import Record
 from evalsuite.reports.run_document import run_document
@@ -42,6 +43,17 @@ def test_any_text_is_kept(tmp_path: Path) -> None:
     rows = read(record, tmp_path)
     expected = [r.reason.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00") for r in record.results]
     assert [row["reason"] for row in rows] == expected
+
+
+def test_any_name_of_a_scorer_is_only_a_name(tmp_path: Path) -> None:
+    """SQL in it is not executed, and names that differ only in case are several columns."""
+    written = tmp_path / "written.csv"
+    sql = f"x': 'VARCHAR'}}) UNION ALL BY NAME SELECT content AS reason FROM read_text('/etc/hostname')) TO '{written}' (FORMAT csv) --"
+    scorers = (sql, "it's", "bleu", "Bleu", "BLEU", "Strict", 'a"b', "\0\udc80\n", "Ä", "ä")
+    record = made.record(made.result("a"))
+    [row] = read(replace(record, summary=replace(record.summary, scorers=scorers)), tmp_path)
+    found = [sql, "it's", "bleu", "Bleu_2", "BLEU_3", "Strict_2", 'a"b', "\\x00\\udc80\n", "Ä", "ä_2"]
+    assert (list(row)[6:16], written.exists()) == (found, False)
 
 
 def test_sizes(tmp_path: Path) -> None:
