@@ -1,16 +1,17 @@
 """Reasons of table comparison: every sentence that a person reads about two tables, and the short forms of cells, names and counts."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, Literal, Protocol
+from itertools import islice
+from typing import Any, Final, Literal
 
-from evalsuite.compare.official_cells import is_empty
+from evalsuite.compare.official_cells import NA_WORDS, is_empty
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import count_words
 from evalsuite.core.import_ref import lazy_pattern
-from evalsuite.core.scores import Fault, Score
+from evalsuite.core.scores import Fault, Score, Table
 
 MAX_SHOWN: Final = 40
 LONGEST_FLOAT: Final = 308
@@ -19,7 +20,7 @@ _BEFORE_DIFFERENCE: Final = 12
 _MAX_JOINED: Final = 200
 Closeness = Literal["closest", "sampled", "name"]
 _CLOSENESS: Final = {"closest": "closest is", "sampled": "closest in the first rows is", "name": "closest by name is"}
-_DELIMITERS: Final = {";": "semicolon", "\t": "tab", "|": "bar", ",": "comma"}
+_DELIMITERS: Final = {";": "semicolon", "\t": "tab", "|": "bar", ",": "comma", "^": "caret", "\x01": "Ctrl-A character"}
 # How other formats begin that are text too; of the first that fits, the words.
 _BEGINNINGS: Final = {
     "a Python list or dict": lazy_pattern(r"[\[{(][\[{(\s]*'"),
@@ -31,7 +32,23 @@ _BEGINNINGS: Final = {
     "SQL": lazy_pattern(r"INSERT\s+INTO\s|CREATE\s+TABLE\s|(?:SELECT|WITH)\s.*\sFROM\s", re.IGNORECASE),
     "UTF-16 without a byte order mark": lazy_pattern(r"\0?[^\0]\0[^\0](?:\0|$)"),
     "Excel's `sep=` line": lazy_pattern(r"sep=[,;\t|]?,?$"),
+    "LaTeX": lazy_pattern(r"\\(?:begin|documentclass|usepackage)\b|\\(?:hline|toprule)$"),
 }
+# The same of two lines together: the first and the one below it.
+_TWO_LINES: Final = {
+    "a table drawn with lines": lazy_pattern(r"[^\n]*\n *-{2,}(?:(?: {1,2}|\+)-{2,})+ *$"),
+    "YAML": lazy_pattern(r"- [\w \-]+:(?: [^\n]*)?\n  [\w \-]+:(?: |$)"),
+    "`name = value` on each line, as sqlite3 -line": lazy_pattern(r"(?= |[^\n]*\n )(?: *\w+) = [^\n]*\n *\w+ = "),
+}
+_FENCE: Final = lazy_pattern(r"```\w+")
+_COUNT_OF_ROWS: Final = lazy_pattern(r"\((\d+) rows?(?: affected)?\)")
+# Of so many lines or rows each is looked at to say what a file is instead of a CSV, or which row of gold its first line is.
+_LINES_TRIED, _ROWS_TRIED, _CELLS_TRIED = 20, 1000, 10_000
+# How true and false are written by other programs.
+_TRUTHS: Final = [{"true": yes, "false": no} for yes, no in (("t", "f"), ("yes", "no"), ("y", "n"), ("on", "off"))]
+_BITS: Final = {"true": "1", "false": "0"}
+# How other programs write a cell that is empty, if pandas reads it as a text.
+_EMPTY_MARKS: Final = frozenset(["-", "--", "\u2013", "\u2014", "(null)", "\\N", "nil", "none", "N-A", "?"])
 
 
 _REASONS_WANTED: Final = ContextVar("reasons wanted", default=True)
@@ -165,51 +182,134 @@ def cannot_read(what: str) -> str:
     return f"the reference cannot read {what}"
 
 
-def other_delimiter(header: Sequence[str], delimiter: str = ",") -> str:
-    """A hint if the header of a CSV shows another delimiter than the one it is read with: one column whose name contains that delimiter."""
-    others = (word for sign, word in _DELIMITERS.items() if sign != delimiter and len(header) == 1 and sign in header[0])
-    if not (word := next(others, "")):
+def lines_below(table: Any) -> list[str]:
+    """The first rows of a CSV table approximately as their lines are written; none if it has not been read, or without its first fields."""
+    if getattr(table, "ragged_line", None) is not None:
+        return []
+    rows = islice(zip(*(column[:_LINES_TRIED] for column in getattr(table, "columns", ())), strict=True), _LINES_TRIED)
+    return [",".join(cell for cell in row if cell is not None) for row in rows]
+
+
+def other_delimiter(header: Sequence[str], delimiter: str = ",", below: Sequence[str] = ()) -> str:
+    """A hint if the header of a CSV shows another delimiter than the one it is read with: one column whose name contains that delimiter,
+    as one of the lines below it does, if there are any.
+    """
+    signs = [sign for sign in _DELIMITERS if sign != delimiter and len(header) == 1 and sign in header[0]]
+    sign = next((sign for sign in signs if not below or any(sign in line for line in below)), "")
+    if not sign:
         return ""
     wanted = f"{_DELIMITERS[delimiter]}s" if delimiter in _DELIMITERS else repr(delimiter)
-    return f"{shorten(header[0])} is one column: is the delimiter a {word}? fields must be separated by {wanted}"
+    return f"{shorten(header[0])} is one column: is the delimiter a {_DELIMITERS[sign]}? fields must be separated by {wanted}"
 
 
-def other_format(header: Sequence[str]) -> str:
-    """A hint if the first line of a file is no header of a CSV but the beginning of another format; only the beginning is checked."""
-    first = ",".join(header[:_MAX_JOINED]).strip()[:_MAX_JOINED]
+def other_format(header: Sequence[str], below: Sequence[str] = ()) -> str:
+    """A hint if a file is no CSV but begins like another format, or contains a fence; the header and the lines below are checked."""
+    names = ",".join(header[:_MAX_JOINED])
+    first = names.strip()[:_MAX_JOINED]
+    both = f"{names[:_MAX_JOINED]}\n{below[0][:_MAX_JOINED]}" if below else ""
     form = next((words for words, pattern in _BEGINNINGS.items() if pattern.match(first)), "")
-    return f"the file begins like {form}, not like a CSV: {shorten(header[0])}" if form else ""
+    form = form or next((words for words, pattern in _TWO_LINES.items() if _are_both(pattern, both)), "")
+    if form:
+        return f"the file begins like {form}, not like a CSV: {shorten(header[0])}"
+    fence = next((line for line in below[:_LINES_TRIED] if _FENCE.fullmatch(line.rstrip(","))), "")
+    return f"the file contains the line {shorten(fence)}, as Markdown around a block of code does" if fence else ""
 
 
-def other_form(header: Sequence[str], delimiter: str = ",") -> str:
-    """A hint if the first line shows that the file is no CSV, or one with another delimiter."""
-    return other_format(header) or other_delimiter(header, delimiter)
+def _are_both(pattern: Any, both: str) -> bool:
+    """Whether two lines fit a pattern; where it has `=`, at one place, as a program writes it and a person does not."""
+    if not pattern.match(both):
+        return False
+    places = {line.find(" = ") for line in both.split("\n")}
+    return "=" not in pattern.pattern or len(places) == 1
 
 
-class HasHeader(Protocol):
-    """A table in any representation."""
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        """The names of its columns."""
-        ...
+def other_form(header: Sequence[str], delimiter: str = ",", below: Sequence[str] = ()) -> str:
+    """A hint if the first lines show that the file is no CSV, or one with another delimiter."""
+    return other_format(header, below) or other_delimiter(header, delimiter, below)
 
 
-def with_form(score: Score, predictions: Sequence[HasHeader | Fault], delimiter: str = ",") -> Score:
-    """The score of tables; if it is not 1 and a file begins like another format, or has rows longer than its header, the reason says so."""
-    if 1 in (score.official, score.strict):
+def with_form(score: Score, pairs: Iterable[tuple[Table | Fault, Sequence[Table | Fault]]], delimiter: str = ",") -> Score:
+    """The score of tables, each with its accepted gold tables; if it is not 1 and a file shows why, the reason says so.
+
+    A file shows that it begins like another format, has rows longer than its header, has lines that are no rows, or writes true, false or
+    empty cells in one other way.
+    """
+    if 1 in (score.official, score.strict) or not are_reasons_wanted():
         return score
-    tables = [table for table in predictions if not isinstance(table, Fault)]
-    hint = next((text for table in tables if (text := other_form(table.header, delimiter))), "")
-    ragged = next((line for table in tables if (line := getattr(table, "ragged_line", None))), None)
+    tables = [(table, golds) for table, golds in pairs if not isinstance(table, Fault)]
+    hint = next((text for table, _ in tables if (text := other_form(table.header, delimiter, lines_below(table)))), "")
+    ragged = next((line for table, _ in tables if (line := table.ragged_line)), None)
     if not hint and ragged is not None:
         hint = f"{ragged_line(ragged)}, so the first fields of each row are read as its label, not as columns"
+    for table, golds in tables if not hint else ():
+        read = [gold for gold in golds if not isinstance(gold, Fault)]
+        hint = hint or next(filter(None, [_odd_lines(table, read), _other_words(table, read)]), "")
     if not hint:
         return score
     strict = score.strict_reason
     if strict and not (ragged is not None and ragged_line(ragged) in strict):
         strict = f"{strict}; {hint}"
     return replace(score, reason=f"{score.reason}; {hint}", strict_reason=strict)
+
+
+def _odd_lines(table: Table, golds: Sequence[Table]) -> str:
+    """A hint if the first line of a table is a row of gold, the names of its columns are below the first line, or the last line counts."""
+    own = set(map(str.casefold, table.header))
+    for gold in golds:
+        names = set(map(str.casefold, gold.header))
+        if (row := _row_with(gold, table.header)) is not None and not names & own:
+            return f"the first line, which is read as the names of the columns, has the values of row {row + 1} of gold"
+        for at, row_cells in enumerate(zip(*(column[:_LINES_TRIED] for column in table.columns), strict=True)):
+            if len(names) > 1 and not names <= own and names <= {cell.casefold() for cell in row_cells if cell}:
+                return f"row {at + 1} has the names of gold's columns, which the first line does not have"
+    last = [column[table.n_rows - 1] for column in table.columns] if table.n_rows else [""]
+    counted = _COUNT_OF_ROWS.fullmatch(last[0] or "")
+    if counted is not None and not any(last[1:]) and int(counted[1]) == table.n_rows - 1:
+        return f"the last line {shorten(last[0])}, which is read as a row, is the number of the rows above it"
+    return ""
+
+
+def _row_with(gold: Table, cells: Sequence[str]) -> int | None:
+    """The first row of gold, from 0, with these texts or numbers; None if none of the first rows has them."""
+    if len(cells) != len(gold.columns):
+        return None
+    rows = zip(*(column[:_ROWS_TRIED] for column in gold.columns), strict=True)
+    return next((at for at, row in enumerate(rows) if all(map(_are_alike, row, cells))), None)
+
+
+def _are_alike(first: str | None, second: str) -> bool:
+    """Whether two cells are one text, except for capital letters, or one number; true is 1."""
+    first = (first or "").casefold()
+    if first == second.casefold() or _BITS.get(first) == second:
+        return True
+    try:
+        return float(first) == float(second)
+    except ValueError:
+        return False
+
+
+def _other_words(table: Table, golds: Sequence[Table]) -> str:
+    """A hint if, row by row, all cells of a column that differ from gold are one word for true, one for false, or one for empty cells."""
+    if table.n_rows * len(table.columns) > _CELLS_TRIED:
+        return ""
+    columns = {name.casefold(): column for name, column in zip(table.header, table.columns, strict=True)}
+    same = [gold for gold in golds if gold.n_rows == table.n_rows]
+    pairs = ((name, wanted, columns.get(name.casefold())) for gold in same for name, wanted in zip(gold.header, gold.columns, strict=True))
+    said = ((name, _words_for(wanted, column)) for name, wanted, column in pairs if column is not None)
+    return next((f"each cell of {shorten(name)} that differs is {words}" for name, words in said if words), "")
+
+
+def _words_for(wanted: Sequence[str | None], written: Sequence[str | None]) -> str:
+    """What the cells of a column are that differ from gold's, if they are words for true and false, or one for empty cells."""
+    unlike = {(a or "", b or "") for a, b in zip(wanted, written, strict=True) if (a or "") != (b or "") and not {a, b} <= NA_WORDS}
+    words = dict(unlike)
+    if not words or len(words) < len(unlike):
+        return ""
+    are_truths = any(all(truths.get(text.lower()) == word.lower() for text, word in unlike) for truths in _TRUTHS)
+    marks = set(words.values())
+    if are_truths:
+        return " or ".join(f"{shorten(words[text])} where gold has {text}" for text in sorted(words, reverse=True))
+    return f"{shorten(marks.pop())} where gold is empty" if set(words) <= NA_WORDS and len(marks) == 1 and marks <= _EMPTY_MARKS else ""
 
 
 def cell_text(value: Any) -> str:

@@ -245,6 +245,7 @@ def _without_quotes(data: bytes, starts: Any, lengths: Any) -> tuple[bytes, Any,
 _UNPACK = {".gz": ImportRef("gzip:open"), ".bz2": ImportRef("bz2:open"), ".xz": ImportRef("lzma:open")}
 _ARCHIVES = (".zip", ".tar", ".zst", ".7z", ".rar", ".tgz")
 _BLOCK_ROWS = 4096
+_LINES_SHOWN = 20
 _LONG_CELL = "a cell is longer than {} characters (limit cell_bytes)"
 _NAMED_HINT = "a CSV file in UTF-8, its first line the names of the columns, the delimiter a comma"
 _OPEN_QUOTE = "a quote is never closed, in the row that begins on line {}"
@@ -391,10 +392,10 @@ def _other_format(data: bytes) -> str:
 
 
 def _says_form(error: FaultError, data: bytes) -> FaultError:
-    """The fault BAD_CSV of some data, which also says what its first line looks like."""
-    first = next(filter(bytes.strip, data[:_CHUNK].splitlines()), b"").decode("utf-8-sig", "replace")
+    """The fault BAD_CSV of some data, which also says what its first lines look like."""
+    lines = [line.decode("utf-8-sig", "replace") for line in islice(filter(bytes.strip, data[:_CHUNK].splitlines()), _LINES_SHOWN)]
     with suppress(csv.Error, StopIteration):
-        if error.fault.code == "BAD_CSV" and (form := other_form(next(csv.reader([first])))):
+        if error.fault.code == "BAD_CSV" and (form := other_form(next(csv.reader(lines[:1])), below=lines[1:])):
             return FaultError("BAD_CSV", f"{error.fault.detail}; {form}")
     return error
 

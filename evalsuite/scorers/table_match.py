@@ -131,7 +131,7 @@ def table_match(
     strict = judge_any(prediction, golds, terms, **orders, officials=scores, reference=reference, comparisons=seen)
     score = join(official, strict)
     options: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_order, "order_by": order_by, "terms": terms}
-    return with_form(with_margin(score, [prediction], golds, **options, comparisons=seen, any_gold=True), [prediction], delimiter)
+    return with_form(with_margin(score, [prediction], golds, **options, comparisons=seen, any_gold=True), [(prediction, golds)], delimiter)
 
 
 def tables_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -205,4 +205,7 @@ def tables_match(
     options: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_orders, "comparisons": seen}
     strict = judge_each(prediction, gold, terms, names=names, **options, official=official, reference=reference)
     score = join(official, strict)
-    return score if message else with_form(with_margin(score, prediction, gold, terms=terms, **options), prediction, delimiter)
+    if message:
+        return score
+    pairs = zip(prediction, ([table] for table in gold), strict=False)
+    return with_form(with_margin(score, prediction, gold, terms=terms, **options), pairs, delimiter)

@@ -368,8 +368,14 @@ DELIMITER = re.compile(
 )
 RAGGED = re.compile(r"(?P<rest>.*); line (?P<line>\d+) has more fields than the header, so the first fields .*", re.DOTALL)
 FORMAT = re.compile(rf"(?P<rest>.*); the file begins like (?P<form>.*), not like a CSV: (?P<first>{QUOTED})", re.DOTALL)
+NO_ROW = re.compile(
+    r"(?P<rest>.*); (?:the first line, which is read as the names of the columns, has the values of row (?P<row>\d+) of gold"
+    r"|the last line '\((?P<n>\d+) rows?.*\)', which is read as a row, is the number of the rows above it)",
+    re.DOTALL,
+)
+OTHER_WORDS = re.compile(rf"(?P<rest>.*); each cell of (?P<name>{QUOTED}) that differs is (?P<words>.*)", re.DOTALL)
 MARKS = {"JSON": "[{", "HTML or XML": "<", "a Markdown table": "|", "a Markdown code block": "`"}
-SIGNS = {"semicolon": ";", "tab": "\t", "bar": "|"}
+SIGNS = {"semicolon": ";", "tab": "\t", "bar": "|", "caret": "^"}
 
 
 def untrue(claim: Claim) -> str:
@@ -389,6 +395,17 @@ def untrue(claim: Claim) -> str:
         if claim.pair.prediction.ragged_line != int(longer["line"]):
             return "no line is longer"
         return untrue(replace(claim, reason=longer["rest"]))
+    if no_row := NO_ROW.fullmatch(claim.reason):
+        header, n_rows = claim.pair.prediction.header, claim.pair.prediction.n_rows
+        row = [column[int(no_row["row"]) - 1] for column in claim.pair.gold.columns] if no_row["row"] else []
+        if len(row) != len(header) if row else int(no_row["n"]) != n_rows - 1:
+            return "the line is a row"
+        return untrue(replace(claim, reason=no_row["rest"]))
+    if words := OTHER_WORDS.fullmatch(claim.reason):
+        at = next(at for at, name in enumerate(claim.pair.gold.header) if named(name, words["name"]))
+        if not any(repr(cell) in words["words"] for column in claim.pair.prediction.columns for cell in column if cell):
+            return f"no cell of column {at + 1} is that"
+        return untrue(replace(claim, reason=words["rest"]))
     for pattern, check in CHECKS:
         found = re.fullmatch(pattern, claim.reason, re.DOTALL)
         if found is not None:

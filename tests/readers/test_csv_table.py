@@ -84,6 +84,10 @@ def test_rows_one_field_too_long_shift_the_columns_as_pandas_does() -> None:
         assert read(text).ragged_line == line, text
 
 
+# Texts that begin with the letters of another format.
+LIKE_FORMATS = (b"ORCHID", b"BZh91", b"PAR1", b"ARROW1", b"MALLARD DUCK")
+
+
 @pytest.mark.parametrize(
     ("data", "code", "detail"),
     [
@@ -113,8 +117,15 @@ def test_rows_one_field_too_long_shift_the_columns_as_pandas_does() -> None:
         (b"%PDF-1.7\n\xff", "BAD_ENCODING", "the file is PDF, not a CSV in UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "BAD_ENCODING", "the file is UTF-16, not a CSV in UTF-8"),
         (gzip.compress(b"a\n1\n", mtime=0), "BAD_ENCODING", "the file is packed by gzip, not a CSV in UTF-8"),
+        (
+            "- id: 1\n  name: a\n- id: 2\n  name: b, c\n",
+            "BAD_CSV",
+            "line 4 has 2 fields, the lines before it 1; the file begins like YAML, not like a CSV: '- id: 1'",
+        ),
+        *((text + b",\xe9\n1,2\n", "BAD_ENCODING", "the text is not UTF-8: line 1 contains the byte 0xE9") for text in LIKE_FORMATS),
+        (bz2.compress(b"a\n"), "BAD_ENCODING", "the file is packed by bzip2, not a CSV in UTF-8"),
         (b"PAR1\x15\xff", "BAD_ENCODING", "the file is Parquet, not a CSV in UTF-8"),
-        (b"\xff" * 8 + b"DUCK\xff", "BAD_ENCODING", "the file is a DuckDB database, not a CSV in UTF-8"),
+        (b"\xff" * 8 + b"DUCK@\0", "BAD_ENCODING", "the file is a DuckDB database, not a CSV in UTF-8"),
     ],
 )
 def test_a_file_that_is_no_table_is_a_fault_with_its_line(data: bytes | str, code: str, detail: str) -> None:

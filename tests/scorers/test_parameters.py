@@ -1,6 +1,7 @@
 """Parameters of scorers by the name under which gold gives them: each changes the verdict, to what its own library or rule says."""
 
 import math
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from evalsuite.core.errors import FaultError
 from evalsuite.core.plugin_calls import OfficialError, official_only
 from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Fault, Table
+from evalsuite.readers.csv_table import read_csv_table
+from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.metrics.prose import DISCLAIMER
 from evalsuite.trees.treeval import treeval_score
@@ -111,9 +114,12 @@ def test_what_a_parameter_changes(
     ("header", "delimiter", "hint"),
     [
         ("a,b", ";", "'a,b' is one column: is the delimiter a comma? fields must be separated by semicolons"),
-        ("a;b", "^", "'a;b' is one column: is the delimiter a semicolon? fields must be separated by '^'"),
+        ("a;b", "#", "'a;b' is one column: is the delimiter a semicolon? fields must be separated by '#'"),
         ("a;b", ",", "'a;b' is one column: is the delimiter a semicolon? fields must be separated by commas"),
         ("a;b", ";", ""),
+        ("a^b", ",", "'a^b' is one column: is the delimiter a caret? fields must be separated by commas"),
+        ("a\x01b", ",", "'a\\x01b' is one column: is the delimiter a Ctrl-A character? fields must be separated by commas"),
+        *(("\\begin{tabular}{ll}", ",", "LaTeX"), ("\\beginning", ",", "")),
         *(("[", ",", "JSON"), ('{"id": 1', ",", "JSON"), ('[{"id": 1', ",", "JSON"), ("[1,2]", ",", "JSON"), ("[1] share", ",", "")),
         *(("[{'id': 1}]", ",", "a Python list or dict"), ("```csv", ",", "a Markdown code block"), ("| id | a |", ",", "a Markdown table")),
         *(("+----+", ",", "a table drawn with lines"), ("┌──┬──┐", ",", "a table drawn with lines"), ("+1 day", ",", "")),
@@ -124,7 +130,9 @@ def test_what_a_parameter_changes(
 )
 def test_a_file_in_another_form_is_named(header: str, delimiter: str, hint: str) -> None:
     """A wrong table of one column whose name is the beginning of another format, or contains another delimiter, is said to be that."""
-    answer, gold = (Table(header=names, columns=((cell,),) * len(names), n_rows=1) for names, cell in (((header,), "x"), (("a", "b"), "1")))
+    answer, gold = (
+        Table(header=names, columns=((cell,),) * len(names), n_rows=1) for names, cell in (((header,), header), (("a", "b"), "1"))
+    )
     one, several = SCORERS.load("table_match"), SCORERS.load("tables_match")
     if hint and "delimiter" not in hint:
         hint = f"the file begins like {hint}, not like a CSV: {header!r}"
@@ -132,6 +140,47 @@ def test_a_file_in_another_form_is_named(header: str, delimiter: str, hint: str)
         assert (score.official, score.strict) == (0, 0)
         assert score.strict_reason.endswith(hint and f"; {hint}")
         assert any(words in score.strict_reason for words in ("one column:", "begins like")) is bool(hint)
+
+
+OF_GOLD = "id,name,active,note\n1,Oslo,True,\n2,Rome,False,x\n"
+DRAWN, LINES, FIRST = (
+    "the file begins like a table drawn with lines",
+    "the file begins like `name = value`",
+    "the first line, which is read",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        *(("id  name\n--  ----\n1   Oslo\n", DRAWN), (" id | name\n----+------\n  1 | Oslo\n", DRAWN), ("a\n-----\n--\n", "")),
+        *(("   id = 1\n name = Oslo\n", LINES), ("a = 1\nb = 2\n", ""), (" a = 1\n long = 2\n", "")),
+        *(("- id: 1\n  name: Oslo\n", "the file begins like YAML"), ("- id: 1\n- id: 2\n", "")),
+        *(("Here it is:\n```csv\n1\n", "the file contains the line '```csv'"), ("a,b\n```,```\n", ""), ("a;b\nOslo\n", "")),
+        *((OF_GOLD.partition("\n")[2], f"{FIRST} as the names of the columns, has the values of row 1 of gold"), ("1,Oslo,True,y\n", "")),
+        ("1,Oslo,1,\n", f"{FIRST} as the names of the columns, has the values of row 1 of gold"),
+        *((f"Cities,,,\n{OF_GOLD}", "row 1 has the names of gold's columns"), ("Cities,,,\nid,name,active,other\n", "")),
+        *(
+            (f"{OF_GOLD}(2 rows),,,\n", "the last line '(2 rows)', which"),
+            (f"{OF_GOLD}(3 rows),,,\n", ""),
+            (f"{OF_GOLD}(2 rows),,1,\n", ""),
+        ),
+        (
+            OF_GOLD.replace("True", "t").replace("False", "f"),
+            "'active' that differs is 't' where gold has True or 'f' where gold has False",
+        ),
+        (OF_GOLD.replace("True", "no").replace("False", "yes"), ""),
+        (OF_GOLD.replace("True,", "True,(null)"), "each cell of 'note' that differs is '(null)' where gold is empty"),
+        (OF_GOLD.replace("True,", "True,-").replace(",x", ",y"), ""),
+    ],
+)
+def test_a_file_that_shows_why_it_is_wrong(text: str, hint: str) -> None:
+    """Two lines of another form, lines that are no rows, and other words for true, false and empty; a file that is only like one is not."""
+    answer, gold = (read_csv_table(BytesIO(data.encode()), name="r.csv", limits=DEFAULT_LIMITS) for data in (text, OF_GOLD))
+    score = SCORERS.load("table_match").score(answer, gold=gold)
+    assert (score.official, score.strict) == (0, 0)
+    last = score.reason.rpartition("; ")[2]
+    assert hint in last if hint else not any(words in last for words in ("the file ", "line", "names of", "that differs", "delimiter"))
 
 
 def test_rows_longer_than_the_header_are_named() -> None:

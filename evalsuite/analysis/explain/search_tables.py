@@ -30,7 +30,7 @@ from evalsuite.analysis.explain.search import (
     chance_of_rows,
     show,
 )
-from evalsuite.compare.messages import other_format
+from evalsuite.compare.messages import lines_below, other_format
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import count_words
 from evalsuite.core.scores import Fault, Table
@@ -49,7 +49,7 @@ def explain_table(judge: Judge, form: Table) -> list[Cause] | None:
 
     A file in another format than CSV has no cause: what is read of it is not its table.
     """
-    if form.types is None and other_format(form.header):
+    if form.types is None and other_format(form.header, lines_below(form)):
         return None
 
     def unlikeness(pair: TablePair) -> tuple[int, int]:

@@ -33,7 +33,7 @@ from evalsuite.analysis.gold_checks.lint_values import (
     open_book,
     reader_fault,
 )
-from evalsuite.compare.messages import other_delimiter, other_format
+from evalsuite.compare.messages import lines_below, other_delimiter, other_format
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, FaultError, GoldError, count_words, describe, did_you_mean, write_error
 from evalsuite.core.types import Check, Problem
@@ -165,9 +165,10 @@ def find_odd_rows(table: GoldTable) -> Iterator[LintFinding]:
     """Lines that are longer or shorter than the header, and blank lines: the reader shifts or skips them."""
     if not table.is_csv:
         return
-    if other := other_format(table.table.header):
+    below = lines_below(table.table)
+    if other := other_format(table.table.header, below):
         yield table.finding("odd-format", other, hint="write the gold table as CSV")
-    elif other := other_delimiter(table.table.header, Dialect.from_parameters(table.spot.check.parameters).delimiter):
+    elif other := other_delimiter(table.table.header, Dialect.from_parameters(table.spot.check.parameters).delimiter, below):
         hint = 'write gold and answers with that delimiter, or set the parameter "delimiter" of the check'
         yield table.finding("odd-delimiter", other, hint=hint)
     if table.table.ragged_line is not None:

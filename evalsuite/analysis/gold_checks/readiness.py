@@ -20,7 +20,7 @@ from evalsuite.analysis.gold_checks.generated_answers import NoOwnAnswerError, l
 from evalsuite.analysis.gold_checks.lint import REFUSING, lint
 from evalsuite.analysis.gold_checks.lint_values import IGNORE_KEY
 from evalsuite.compare.columns import UnreadTable
-from evalsuite.compare.messages import other_form
+from evalsuite.compare.messages import lines_below, other_form
 from evalsuite.compare.official_cells import RESULT_SUITES
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import file_state
@@ -345,7 +345,7 @@ def fault_and_note(
         if error.is_of_machine:
             raise
         return (error.fault.code, error.fault.detail), ""
-    note = other_form(read.header, dialect.delimiter) if isinstance(read, Table | UnreadTable) else ""
+    note = other_form(read.header, dialect.delimiter, lines_below(read)) if isinstance(read, Table | UnreadTable) else ""
     fault = next((table for table in read.values() if isinstance(table, Fault)), None) if form == "database" else None
     views = [name for name, table in read.items() if isinstance(table, Table) and table.is_view] if form == "database" else []
     if fault is None and views and not takes_views:
