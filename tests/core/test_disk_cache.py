@@ -37,6 +37,7 @@ def test_the_next_one_knows(tmp_path: Path, key: str) -> None:
     # All at once on closing, unless it is asked otherwise.
     assert not (tmp_path / FILE).exists()
     first.close()
+    assert first.get("a", key) == {"n": [1, None, "ü"]}
     assert DiskCache(tmp_path).get_all("a", ["other", key]) == {key: {"n": [1, None, "ü"]}}
 
 
@@ -45,6 +46,8 @@ def test_the_folder_is_made_once(tmp_path: Path) -> None:
     kept(tmp_path / "a" / "b", first=1)
     kept(tmp_path / "a" / "b", second=2)
     assert DiskCache(tmp_path / "a" / "b").get_all("a", ["first", "second"]) == {"first": 1, "second": 2}
+    DiskCache(tmp_path / "c" / "d").put_files("key", lambda folder: (folder / "x").touch())
+    assert (tmp_path / "c" / "d" / "key" / "x").is_file()
 
 
 def test_values_that_can_be_computed_again_do_not_wait_for_the_disk(tmp_path: Path) -> None:
@@ -72,7 +75,7 @@ def test_a_folder_that_cannot_be_looked_at_contains_nothing(tmp_path: Path) -> N
     memo = DiskCache(tmp_path / ("x" * 300))
     memo.put("a", "key", 1)
     memo.close()
-    assert memo.get("a", "key") is None
+    assert DiskCache(tmp_path / ("x" * 300)).get("a", "key") is None
 
 
 def test_looking_makes_no_file(tmp_path: Path) -> None:
@@ -200,7 +203,9 @@ def test_a_killed_writer_loses_nothing_that_was_put(tmp_path: Path) -> None:
 def test_what_a_full_disk_refused_stays_known(tmp_path: Path) -> None:
     """While there is no room, what was put at once is known to its own process; with the next value that fits all of it is written."""
     memo = DiskCache(tmp_path, at_once=True)
-    memo.put("a", "small", 0)
+    with room_for_files(1 << 10):
+        memo.put("a", "small", 0)
+        assert (memo.get("a", "small"), DiskCache(tmp_path).get("a", "small")) == (0, None)
     with room_for_files(1 << 14):
         for value in ("first ", "second "):
             memo.put("b", "key", value * 9999)

@@ -467,6 +467,21 @@ def test_an_answer_without_a_value_may_have_been_wrong(
     assert (candidate.total.n, candidate.total.a, candidate.n_open) == (3, pytest.approx(2 / 3), n_open)
     case = candidate.worst_case
     assert (case and (case.a, case.b, candidate.worst_score)) == worst
+    assert case is None or case.n_clusters == (3 if groups else None)
+
+
+def test_an_answer_without_a_value_on_an_own_scale_has_no_worst() -> None:
+    """It leaves a gate open, whatever the others show."""
+    base, other = (side(name, [None] * 3) for name in "ab")
+    for one, values in ((base, (60.0, 70.0, 80.0)), (other, (61.0, 71.0, None))):
+        for name, value in zip(one.results, values, strict=True):
+            details = {} if value is None else {"raw": value}
+            fault, status = ("UNDEFINED", "unscored") if value is None else (None, "scored")
+            one.results[name] = result(name, None, scorer="readability", status=status, fault=fault, details=details)
+    compared = compare([base, other])
+    (candidate,) = compared.candidates
+    assert (candidate.total.is_raw, candidate.total.n, candidate.n_open, candidate.worst_case) == (True, 2, 1, None)
+    assert compared.possible_regressions == ("b",)
 
 
 @pytest.mark.parametrize(
