@@ -127,6 +127,7 @@ def decode_value(text: str, start: int, *, numbers: str, limits: Limits) -> tupl
 LONG_NUMBER: Final = "a number has too many digits"
 
 
+_FENCE = lazy_pattern(r"\n```")
 # How texts begin that are often given in the place of JSON.
 _NO_JSON: Final = {
     "```": "a Markdown code block",
@@ -135,6 +136,9 @@ _NO_JSON: Final = {
     "#": "a comment",
     "---": "`---`, as YAML does",
 }
+
+
+_OF_PYTHON: Final = {"None": "null", "True": "true", "False": "false"}
 
 
 def json_problem(text: str, error: json.JSONDecodeError) -> str:
@@ -148,12 +152,15 @@ def json_problem(text: str, error: json.JSONDecodeError) -> str:
     if rest[:1] in ("}", "]") and before.endswith(","):
         return f": a comma before {rest[0]}"
     if before:
-        return ""
+        python = next((word for word in _OF_PYTHON if rest.startswith(word)), "")
+        return f": {python} is Python's word, JSON's is {_OF_PYTHON[python]}" if python else ""
     if not rest:
         return ": there is no text"
     if is_lfs_pointer(text.encode("utf-8", "replace")[:1024]):
         return f": it is {LFS_POINTER}"
-    return next((f": it begins with {words}" for mark, words in _NO_JSON.items() if rest.startswith(mark)), "")
+    if found := next((f": it begins with {words}" for mark, words in _NO_JSON.items() if rest.startswith(mark)), ""):
+        return found
+    return ": there is text before a Markdown code block" if _FENCE.search(text) else ""
 
 
 def _at_bracket(error: json.JSONDecodeError) -> json.JSONDecodeError:
@@ -223,12 +230,22 @@ def parse_tree(text: str, *, limits: Limits, where: str = "") -> Any:
     try:
         value, end = decode_value(text, start, numbers="value", limits=limits)
         if text[end:].strip():
-            raise JsonError("there is text after the JSON value")
+            raise JsonError(_what_follows(text[end:].strip(), limits))
         _check_sizes(value, int(limits["json_keys"]), int(limits["json_records"]))
     except JsonError as error:
         place = where or (f"line {error.line}: " if error.line is not None else "")
         raise FaultError(error.code, place + error.detail) from None
     return value
+
+
+def _what_follows(rest: str, limits: Limits) -> str:
+    """Return what is wrong with a text after a JSON value: it begins with another one, as in JSONL, or not."""
+    text = "there is text after the JSON value"
+    try:
+        decode_value(rest, 0, numbers="value", limits=limits)
+    except JsonError:
+        return text
+    return "there is a second JSON value after the first; a file with one on each line is named .jsonl" if rest[0] in "[{" else text
 
 
 def _check_sizes(value: Any, limit: int, n_records: int) -> None:

@@ -45,7 +45,7 @@ from evalsuite.trees.json_schema import (
     plain_schema,
     resolve_schema_references,
 )
-from evalsuite.trees.json_values import ABSENT, TreeLimitError, inspect
+from evalsuite.trees.json_values import ABSENT, TreeLimitError, inspect, other_container
 from evalsuite.trees.record_scoring import GoldValidationError, Lost, Scoring, in_step, join_by_id, pair_by_position, read_broken
 from evalsuite.trees.treeval import TreevalResult, prepare, treeval_score
 
@@ -126,7 +126,7 @@ def tree_score(
     flip = ""
     if abs(value - strict.score) > 1e-9:
         flip = "the reference raises" if raises else "records joined by id" if id_field else "values, ties or wrong containers"
-    return Score(
+    score = Score(
         official=value,
         strict=strict.score,
         reason=reason,
@@ -135,6 +135,7 @@ def tree_score(
         fault=fault,
         details={**treeval_details(strict, len(references) + len(invented)), "n_repaired": n_repaired},
     )
+    return _with_container(score, gold, prediction)
 
 
 def _by_position(
@@ -284,7 +285,15 @@ def tree_match(
     reason = field_reason(result, report.reason) + (
         f"; {n_repaired} of {count_words(len(answers), 'record')} repaired" if n_repaired else ""
     )
-    return _with_strict(official, result.mean_f1, reason, details)
+    return _with_container(_with_strict(official, result.mean_f1, reason, details), gold, prediction)
+
+
+def _with_container(score: Score, gold: Any, prediction: Any) -> Score:
+    """Return the score; if nothing is right and the answer has gold's fields in another container, its reasons say so."""
+    if score.official or score.strict or not (other := other_container(gold, prediction)):
+        return score
+    strict_reason = score.strict_reason and f"{score.strict_reason}; {other}"
+    return replace(score, reason=f"{score.reason}; {other}", strict_reason=strict_reason)
 
 
 def _with_strict(official: Score, strict: float | None, reason: str, details: Mapping[str, Any]) -> Score:

@@ -5,9 +5,10 @@ Beyond a limit there is an error with path and sizes, never a silent change of m
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from json import JSONEncoder, dumps
+from json import JSONEncoder, dumps, loads
 from math import inf, nextafter
 from typing import Any, Generic, TypeVar
 
@@ -246,3 +247,36 @@ def _distance(gold: Any, prediction: Any) -> Decimal:
     exact = abs(Fraction(gold) - Fraction(prediction))
     near = float(exact)
     return max(written, Decimal(repr(near if Fraction(near) >= exact else nextafter(near, inf))))
+
+
+def other_container(gold: Any, answer: Any) -> str:
+    """How an answer contains gold's fields in another container than gold, if it does; only the names are compared."""
+    records = gold if isinstance(gold, list) else [gold]
+    if not records or not all(isinstance(record, dict) for record in records):
+        return ""
+    names: set[str] = set().union(*records)
+    if isinstance(answer, str):
+        with suppress(ValueError, RecursionError):
+            return "the answer is a text that contains JSON" if isinstance(loads(answer), dict | list) else ""
+    if not isinstance(answer, dict) or not names:
+        return ""
+    if isinstance(gold, list) and _are_columns(gold, answer, names):
+        return "the answer is one object with all values of each field, gold one object for each record"
+    members = answer.items() if names.isdisjoint(answer) else ()
+    return next((f"{text}, below its key {key[:40]!r}" for key, value in members if (text := _member_with(names, value))), "")
+
+
+def _are_columns(gold: list[dict[str, Any]], answer: dict[str, Any], names: set[str]) -> bool:
+    """Whether an object has a list, or an object, of one length for each of gold's fields, which are none of both themselves."""
+    if names != answer.keys() or any(isinstance(cell, dict | list) for record in gold for cell in record.values()):
+        return False
+    return all(isinstance(column, dict | list) for column in answer.values()) and len(set(map(len, answer.values()))) == 1
+
+
+def _member_with(names: set[str], value: Any) -> str:
+    """How a member of an object contains these names of fields, if it contains all of them."""
+    inner = value if isinstance(value, list) else [value]
+    if inner and all(isinstance(record, dict) for record in inner) and names <= set().union(*inner):
+        return "the answer has gold's fields one level deeper"
+    are_values = all(isinstance(name, str) for name in inner) and names <= set(inner)
+    return "the answer has the names of gold's fields as values" if are_values else ""

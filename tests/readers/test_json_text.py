@@ -90,7 +90,10 @@ def test_a_tree_that_was_submitted(name: str, text: str | bytes, expected: Any) 
 @pytest.mark.parametrize(
     ("text", "limits", "why"),
     [
-        ("[1] 2", {}, "there is text after the JSON value"),
+        *((text, {}, "there is text after the JSON value") for text in ("[1] 2", "{} {x", "{}\nSo it is.")),
+        ('{"a": 1}\n{"a": 2}\n{', {}, "there is a second JSON value after the first; a file with one on each line is named .jsonl"),
+        ("[1, None]", {}, "line 1: not valid JSON at column 5: None is Python's word, JSON's is null"),
+        ("Here:\n```json\n[]\n```", {}, "line 1: not valid JSON at column 1: there is text before a Markdown code block"),
         ('[{"a": 1, "b": 2}]', {"json_keys": 1}, "an object has 2 keys (limit json_keys: 1)"),
         ("[1, 2]", {"json_records": 1}, "a list of 2 records (limit json_records: 1); a JSONL file may be longer"),
         ('{"a": [1, 2]}', {"json_records": 1, "json_keys": 1, "json_depth": 2}, ""),
