@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EvalsuiteError, GoldError
+from evalsuite.core.scores import Problem
 from evalsuite.core.types import Answer, Check, Gold, GoldInstance, Result, Submission, Suite
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.runs import plan as runs_plan
 from evalsuite.runs.plan import by_tag, plan, plan_run, refuse_changes, rules_of, signature_word, warn_of_changes, warnings_of
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.sandbox.fork_server import fork_server_for
@@ -132,6 +135,25 @@ def test_files_that_are_missing(tmp_path: Path) -> None:
     assert locked.startswith("this user may not read files of sales_1 (MISSING_FILE)")
 
 
+def test_what_gold_is_warned_of(tmp_path: Path) -> None:
+    """A problem of gold is said once, at its line, not for the answers too; one that a query would solve where there is an answer."""
+    problems = (
+        Problem(code="BAD_SPEC", message="odd", hint="mend it", where="x:1", blocks=frozenset()),
+        Problem(code="NEEDS_CONNECTION", message="q"),
+    )
+    gold = gold_of()
+    instances = [replace(one, checks=tuple(replace(check, problems=problems) for check in one.checks)) for one in gold.instances]
+    gold = replace(gold, instances=tuple(instances))
+    result = Result(
+        instance_id="sales_1", status="scored", score=1, official=1, strict=1, scorer="", reason="", fault=None,
+        details={"warnings": ["odd", "in a file"]},
+    )  # fmt: skip
+    tasks = plan(gold, submission_of(tmp_path), rules=None, limits={}, only=["sales_1", "sales_2"])
+    assert warnings_of(gold, submission_of(tmp_path), tasks, [result]) == [
+        "gold's note", "x:1: odd (mend it)", ": q", "x:1: odd (mend it)", "sales_1: in a file"
+    ]  # fmt: skip
+
+
 def test_gold_that_changes() -> None:
     """A run warns with the names of the files, a check of gold ends; without a change neither says anything."""
     assert (list(warn_of_changes([])), refuse_changes([])) == ([], None)  # type: ignore[func-returns-value]
@@ -155,3 +177,24 @@ def test_the_reader_that_no_pair_takes_over_is_closed(tmp_path: Path, answer: Pa
         assert len(readers) == n_readers
         assert [task.answer.value for task in planned.tasks if task.answer] == [str(answer)]
     assert planned.idle_readers == []
+
+
+@pytest.mark.usefixtures("shared_fork_server")
+def test_the_reader_of_a_plan_that_fails_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a filter fits nothing, the worker that read the metadata ends too."""
+    submission, gold = write_sides(tmp_path / "submission", tmp_path / "gold", {"a": ("string_match", {"gold": "a"}, "a")})
+    read, seen = runs_plan.read_submission_in_worker, list[list[Any]]()
+
+    def noted(*args: Any, idle_readers: list[Any], **more: Any) -> Submission:
+        found = read(*args, idle_readers=idle_readers, **more)
+        seen.extend([[*idle_readers], idle_readers])
+        return found
+
+    monkeypatch.setattr(runs_plan, "read_submission_in_worker", noted)
+    with (
+        fork_server_for(submission) as server,
+        pytest.raises(EvalsuiteError, match="zz"),
+        plan_run(submission, gold, RunOptions(only=("zz",)), server),
+    ):
+        pass
+    assert [len(readers) for readers in seen] == [1, 0]
