@@ -78,6 +78,10 @@ def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
             node = None
         if node is not None:
             refuse_twice(node, where)
+            sizes: dict[int, int] = {}
+            if _size_with_aliases(node, sizes) > max(_MOST_VALUES, 10 * len(sizes)):
+                message = f"{where}: its aliases (`*name`) stand for more than {_MOST_VALUES} values"
+                raise GoldError(message, hint="write the values themselves")
         yield loader, node
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
@@ -110,6 +114,20 @@ def _loader() -> Any:
 
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"-?[0-9]+[eE][-+][0-9]+$"), list("-0123456789"))
     return Loader
+
+
+# What aliases of aliases may stand for, if the file itself has fewer values.
+_MOST_VALUES = 1_000_000
+
+
+def _size_with_aliases(node: Any, sizes: dict[int, int]) -> int:
+    """The number of values in a node, those of an alias counted each time; `sizes` has them by node."""
+    if id(node) not in sizes:
+        # A node inside itself ends here; the loader refuses it.
+        sizes[id(node)] = 1
+        parts = node.value if isinstance(node.value, list) else []
+        sizes[id(node)] += sum(_size_with_aliases(part, sizes) for pair in parts for part in (pair if isinstance(pair, tuple) else (pair,)))
+    return sizes[id(node)]
 
 
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")

@@ -109,6 +109,10 @@ def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
     }
 
 
+# Each line stands for ten times what the one before it does.
+_BOMB = "    a0: &a0 [x]\n" + "".join(f"    a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
+
+
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
@@ -143,6 +147,11 @@ def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
         ("judge: {since: 2026-13-45}\n", " a date or a number in it cannot be read", "dates are written 2027-06-30"),
         ("name: a\x07\n", r" the character '\x07' is not allowed in YAML", "remove it"),
         ("groups:\n  [a, b]: 1\n", "2: a key is a list or a mapping", "write `key: value` lines, each key a plain text"),
+        (
+            f"judge:\n  model: m\n  parameters:\n{_BOMB}",
+            " its aliases (`*name`) stand for more than 1000000 values",
+            "write the values themselves",
+        ),
         (f"judge: {'[' * 1000}\n", " nested too deeply", "write each level on lines of its own"),
         ("hidden: 1\n", "1: hidden must be true or false, found 1", "true keeps gold's cells out of every report"),
         ("connections: [x]\n", "1: connections must be a mapping of names to values", ""),

@@ -120,7 +120,17 @@ def test_a_plain_run_loads_no_optional_package(tmp_path: Path) -> None:
 
 
 # Functions that tell objects apart by identity, all of which they hold for as long as they look.
-BY_IDENTITY = {"_replace_environment", "_by_loop", "_distinct", "annotate_xeval", "_candidates", "refuse_twice", "_pairs", "_identity"}
+BY_IDENTITY = {
+    "_replace_environment",
+    "_by_loop",
+    "_distinct",
+    "annotate_xeval",
+    "_candidates",
+    "refuse_twice",
+    "_pairs",
+    "_identity",
+    "_size_with_aliases",
+}
 
 
 def _called(node: ast.AST) -> str:
