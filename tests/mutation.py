@@ -62,6 +62,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         ),
     ),
     "gold_checks": ("analysis/gold_checks/*.py", ("tests/analysis/gold_checks", "tests/cli/test_gold.py")),
+    "plan": ("runs/plan.py", ("tests/runs/test_plan.py", "tests/runs/test_gold_queries.py")),
     "ranking": (
         "analysis/leaderboard/*.py",
         (
@@ -89,6 +90,10 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
             *("tests/reports/site/test_kept_receipts.py", "tests/runs/store/test_unit_files.py", "tests/runs/test_query_pairs.py"),
             "tests/runs/test_swap_race.py",
         ),
+    ),
+    "rescoring": (
+        "runs/rescoring.py",
+        ("tests/runs/test_shards.py", "tests/runs/test_drift.py", "tests/cli/test_rescore.py", "tests/cli/test_merge.py"),
     ),
     "run_folder": ("runs/run_f*.py", ("tests/runs/store", "tests/runs/test_frozen_clock.py", "tests/analysis/gold_checks/test_signing.py")),
     "scorers": (
