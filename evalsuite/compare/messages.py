@@ -262,7 +262,7 @@ def _odd_lines(table: Table, golds: Sequence[Table]) -> str:
         for at, row_cells in enumerate(zip(*(column[:_LINES_TRIED] for column in table.columns), strict=True)):
             if len(names) > 1 and not names <= own and names <= {cell.casefold() for cell in row_cells if cell}:
                 return f"row {at + 1} has the names of gold's columns, which the first line does not have"
-    last = [column[table.n_rows - 1] for column in table.columns] if table.n_rows else [""]
+    last = [column[table.n_rows - 1] for column in table.columns] if table.n_rows and table.columns else [""]
     counted = _COUNT_OF_ROWS.fullmatch(last[0] or "")
     if counted is not None and not any(last[1:]) and int(counted[1]) == table.n_rows - 1:
         return f"the last line {shorten(last[0])}, which is read as a row, is the number of the rows above it"

@@ -39,6 +39,7 @@ TESTS = {
     "only under that digest": "runs/test_swap_race.py::test_a_swapped_file_moves_nobody_elses_verdict",
     "makes all text printable": "attacks/test_corpus.py::test_one_row_stays_one_row",
     "only their own script": "attacks/test_corpus.py::test_reports_hold_nothing_that_acts",
+    "Of PostgreSQL it holds": "sql/test_postgres.py::test_wide_rows_come_one_at_a_time",
     "An SQL answer runs only": "sql/test_attacks.py::test_attacks_are_refused",
     "runs in the program sandbox": "sandbox/test_programs_in_a_run.py::test_programs_are_judged_in_a_jail_without_being_asked",
     "It has its own namespaces": "sandbox/test_program_sandbox.py::test_every_wall_refuses",
@@ -99,6 +100,7 @@ WARNINGS = [
     ),
     *("nothing kills them at a time limit", "the rights of your account", "Even with it", "in a container", "Score a copy"),
     "an untrusted gold database",
+    *("process reads the results of servers", "Of Snowflake and BigQuery it holds"),
     *("It has no password", "An answer without a value", "lists them"),
 ]
 
