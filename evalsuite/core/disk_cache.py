@@ -61,8 +61,8 @@ class DiskCache:
 
     Values are written when the cache is closed, all or none of them; with `at_once` each is written immediately, so that a killed process
     loses nothing that was paid for; what cannot be written stays in memory, and is tried again after the next value that can be. Values
-    with another `stamp` are ignored, and deleted when new values of their kind are written. A
-    read-only folder is read; with `folder` None values stay in memory.
+    with another `stamp` are ignored, and deleted when new values of their kind are written. A read-only folder is read; with `folder` None
+    values stay in memory.
 
     The journal is SQLite's default, because a write-ahead log cannot be read from a read-only folder or shared over a network.
     """

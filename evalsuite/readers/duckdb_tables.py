@@ -737,7 +737,7 @@ class _Catalog:
         in_text = {index for index, type_ in enumerate(types) if needs_text(type_)}
         suspects = [index for index, type_ in enumerate(types) if MAY_NOT_FIT.search(type_)]
         try:
-            return self._fetch_with(name, stored, place, limits, in_text)
+            return self._fetch_with(name, stored, place, limits, in_text, (header, types))
         except (OverflowError, RecursionError):
             if not suspects:
                 raise
@@ -748,9 +748,14 @@ class _Catalog:
                 in_text.add(index)
         return self._fetch_with(name, stored, place, limits, in_text)
 
-    def _fetch_with(self, name: str, stored: str, place: str, limits: Limits, in_text: Collection[int]) -> Table | Fault:
-        """The rows of a FROM source, the columns `in_text` as texts, in chunks small enough to check the limit of bytes between them."""
-        header, types = _header_and_types(self.connection.execute(f"SELECT * FROM {place}"))
+    def _fetch_with(
+        self, name: str, stored: str, place: str, limits: Limits, in_text: Collection[int], described: Described | None = None
+    ) -> Table | Fault:
+        """The rows of a FROM source, the columns `in_text` as texts, in chunks small enough to check the limit of bytes between them.
+
+        With `described`, its names and types, the source has just been selected.
+        """
+        header, types = described or _header_and_types(self.connection.execute(f"SELECT * FROM {place}"))
         if in_text:
             named = enumerate(map(quoted_name, header))
             selected = ", ".join(f"CAST({column} AS VARCHAR)" if index in in_text else column for index, column in named)

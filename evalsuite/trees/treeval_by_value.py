@@ -242,9 +242,10 @@ class _ByValue:
         rows, columns = ({place: k for k, place in enumerate(places if cells else ())} for places in shaped)
         others: dict[tuple[int, int], Pair] = {}
         for i, expected in enumerate(want):
-            for j, value in enumerate(got) if i not in rows else ((j, value) for j, value in enumerate(got) if j not in columns):
-                weights[i, j], found, own = self.pair_of_items(inner, expected, value)
-                others[i, j] = found, own
+            for j, value in enumerate(got):
+                if i not in rows or j not in columns:
+                    weights[i, j], found, own = self.pair_of_items(inner, expected, value)
+                    others[i, j] = found, own
 
         def result_of(i: int, j: int) -> Pair:
             if i not in rows or j not in columns:
