@@ -38,8 +38,8 @@ _BEGINNINGS: Final = {
 _TWO_LINES: Final = {
     "a table drawn with lines": lazy_pattern(r"[^\n]*\n *-{2,}(?:(?: {1,2}|\+)-{2,})+ *$"),
     "YAML": lazy_pattern(r"- [\w \-]+:(?: [^\n]*)?\n  [\w \-]+:(?: |$)"),
-    "`name = value` on each line, as sqlite3 -line": lazy_pattern(r"(?= |[^\n]*\n )(?: *\w+) = [^\n]*\n *\w+ = "),
 }
+_NAMED_VALUES: Final = lazy_pattern(r"(?= |[^\n]*\n )(?: *\w+) = [^\n]*\n *\w+ = ")
 _FENCE: Final = lazy_pattern(r"```\w+")
 _COUNT_OF_ROWS: Final = lazy_pattern(r"\((\d+) rows?(?: affected)?\)")
 # Of so many lines or rows each is looked at to say what a file is instead of a CSV, or which row of gold its first line is.
@@ -208,19 +208,14 @@ def other_format(header: Sequence[str], below: Sequence[str] = ()) -> str:
     first = names.strip()[:_MAX_JOINED]
     both = f"{names[:_MAX_JOINED]}\n{below[0][:_MAX_JOINED]}" if below else ""
     form = next((words for words, pattern in _BEGINNINGS.items() if pattern.match(first)), "")
-    form = form or next((words for words, pattern in _TWO_LINES.items() if _are_both(pattern, both)), "")
+    form = form or next((words for words, pattern in _TWO_LINES.items() if pattern.match(both)), "")
+    # A program writes the signs below each other, a person does not.
+    if _NAMED_VALUES.match(both) and len({line.find(" = ") for line in both.split("\n")}) == 1:
+        form = form or "`name = value` on each line, as sqlite3 -line"
     if form:
         return f"the file begins like {form}, not like a CSV: {shorten(header[0])}"
     fence = next((line for line in below[:_LINES_TRIED] if _FENCE.fullmatch(line.rstrip(","))), "")
     return f"the file contains the line {shorten(fence)}, as Markdown around a block of code does" if fence else ""
-
-
-def _are_both(pattern: Any, both: str) -> bool:
-    """Whether two lines fit a pattern; where it has `=`, at one place, as a program writes it and a person does not."""
-    if not pattern.match(both):
-        return False
-    places = {line.find(" = ") for line in both.split("\n")}
-    return "=" not in pattern.pattern or len(places) == 1
 
 
 def other_form(header: Sequence[str], delimiter: str = ",", below: Sequence[str] = ()) -> str:

@@ -77,7 +77,7 @@ def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
         if node is not None and node.tag == "tag:yaml.org,2002:null":
             node = None
         if node is not None:
-            refuse_twice(node, where)
+            refuse_ambiguous(node, where)
             sizes: dict[int, int] = {}
             if _size_with_aliases(node, sizes) > max(_MOST_VALUES, 10 * len(sizes)):
                 message = f"{where}: its aliases (`*name`) stand for more than {_MOST_VALUES} values"
@@ -135,7 +135,7 @@ _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _ODD_BASE = re.compile(r"[-+]?(?:0[0-7_]+|[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?)")
 
 
-def refuse_twice(node: Any, where: str) -> None:
+def refuse_ambiguous(node: Any, where: str) -> None:
     """Raise if a key is repeated in a mapping, at any depth (YAML itself would keep the last one), or is no plain text.
 
     Raise too if YAML counts a plain value by sixties or eights.

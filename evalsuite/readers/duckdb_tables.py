@@ -743,19 +743,18 @@ class _Catalog:
                 raise
         for index in suspects:
             try:
-                self._fetch_with(name, stored, f"(SELECT {quoted_name(header[index])} FROM {place})", limits, set())
+                column = f"(SELECT {quoted_name(header[index])} FROM {place})"
+                only = _header_and_types(self.connection.execute(f"SELECT * FROM {column}"))
+                self._fetch_with(name, stored, column, limits, set(), only)
             except (OverflowError, RecursionError):
                 in_text.add(index)
-        return self._fetch_with(name, stored, place, limits, in_text)
+        return self._fetch_with(name, stored, place, limits, in_text, (header, types))
 
     def _fetch_with(
-        self, name: str, stored: str, place: str, limits: Limits, in_text: Collection[int], described: Described | None = None
+        self, name: str, stored: str, place: str, limits: Limits, in_text: Collection[int], described: Described
     ) -> Table | Fault:
-        """The rows of a FROM source, the columns `in_text` as texts, in chunks small enough to check the limit of bytes between them.
-
-        With `described`, its names and types, the source has just been selected.
-        """
-        header, types = described or _header_and_types(self.connection.execute(f"SELECT * FROM {place}"))
+        """The rows of a FROM source, just selected, the columns `in_text` as texts, in chunks: limits are checked between."""
+        header, types = described
         if in_text:
             named = enumerate(map(quoted_name, header))
             selected = ", ".join(f"CAST({column} AS VARCHAR)" if index in in_text else column for index, column in named)

@@ -116,16 +116,17 @@ def tree_score(
         def scored(predictions: list[Any], invented: list[Any], *, compat: bool) -> TreevalResult:
             return treeval_score(predictions, expected, parsed_schema, compat=compat, invented=invented, **how)
 
-        value, reason, raises, fault = _by_position(scored, answers, len(references), lost)
+        value, reason, flip, fault = _by_position(scored, answers, len(references), lost)
         strict = scored(predictions, invented, compat=False)
     except (ValueError, JsonRefError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from None
     notes = [f"{count_words(len(invented), 'record')} that gold does not have"] if invented else []
     notes += [f"{n_repaired} of {count_words(len(answers), 'record')} repaired"] if n_repaired else []
     notes += [lost.reason] if lost else []
-    flip = ""
-    if abs(value - strict.score) > 1e-9:
-        flip = "the reference raises" if raises else "records joined by id" if id_field else "values, ties or wrong containers"
+    if abs(value - strict.score) <= 1e-9:
+        flip = ""
+    elif not flip:
+        flip = "records joined by id" if id_field else "values, ties or wrong containers"
     score = Score(
         official=value,
         strict=strict.score,
@@ -141,7 +142,7 @@ def tree_score(
 def _by_position(
     scored: Callable[..., TreevalResult], answers: Sequence[Any], n: int, lost: Lost | None
 ) -> tuple[float, str, str, Fault | None]:
-    """Return (value, reason, why the reference raises, fault) under official rules: records by position, null for lost or missing ones.
+    """Return (value, reason, known cause of a flip, fault) under official rules: records by position, null for lost or missing ones.
 
     The result is released here before the next is made, because with many records each is large.
     """
@@ -151,10 +152,10 @@ def _by_position(
     except TreeLimitError as error:
         if error.side == "gold":
             raise
-        return 0.0, str(error), "", error.fault
+        return 0.0, str(error), "a limit under official rules", error.fault
     raises = f"it cannot read {lost.reason}" if lost else official.reference_raises
     if raises:
-        return 0.0, f"the reference raises: {raises}", raises, None
+        return 0.0, f"the reference raises: {raises}", "the reference raises", None
     return min(1.0, max(0.0, official.score)), treeval_reason(official), "", None
 
 

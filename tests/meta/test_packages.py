@@ -126,7 +126,7 @@ BY_IDENTITY = {
     "_distinct",
     "annotate_xeval",
     "_candidates",
-    "refuse_twice",
+    "refuse_ambiguous",
     "_pairs",
     "_identity",
     "_size_with_aliases",
