@@ -123,10 +123,10 @@ def tree_score(
     notes = [f"{count_words(len(invented), 'record')} that gold does not have"] if invented else []
     notes += [f"{n_repaired} of {count_words(len(answers), 'record')} repaired"] if n_repaired else []
     notes += [lost.reason] if lost else []
-    if abs(value - strict.score) <= 1e-9:
+    if abs(value - strict.score) > 1e-9:
+        flip = flip or ("records joined by id" if id_field else "values, ties or wrong containers")
+    else:
         flip = ""
-    elif not flip:
-        flip = "records joined by id" if id_field else "values, ties or wrong containers"
     score = Score(
         official=value,
         strict=strict.score,

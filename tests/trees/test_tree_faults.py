@@ -152,7 +152,7 @@ def test_what_only_official_finds_too_large_keeps_its_strict_value(monkeypatch: 
     found = score("tree_score", {"a": [["x"], ["y"]], "b": "x"}, gold={"a": ["x", "y"], "b": "x"}, schema={"a": ["string"], "b": "string"})
     assert (found.official, found.strict, found.strict_fault) == (0, 0.5, None)
     assert found.fault is not None
-    assert (found.fault.code, "the wrong shape" in found.reason) == ("LIMIT", True)
+    assert (found.fault.code, "the wrong shape" in found.reason, found.flip) == ("LIMIT", True, "a limit under official rules")
 
 
 def test_each_rule_gives_its_own_reason() -> None:
