@@ -334,7 +334,7 @@ class Printing(Showing):
     quiet: opt.Quiet = False
     github: Annotated[bool, Option("--github", help="also print GitHub annotations, and write the summary of the job")] = False
     reference_files: Annotated[
-        bool, Option("--reference-files", help="also write the reference's files: RESULT_DIR-ids.csv and log.txt")
+        bool, Option("--reference-files", help="also write the reference's files: RESULT_DIR-ids.csv (Snow: RESULT_DIR.csv) and log.txt")
     ] = False
 
 
@@ -500,10 +500,12 @@ def run_command(
         return EXIT_OK
     with _start_fork_server(place, saving) as fork_server, place.local(gold, options, samples=reading.samples) as (folder, options):
         if printing.reference_files:
+            from evalsuite.gold.layouts import layout_of
+            from evalsuite.readers.gold_files import find_spec
             from evalsuite.reports import check_writable
             from evalsuite.reports.file_formats import reference_places
 
-            for path in reference_places(folder):
+            for path in reference_places(folder, layout_of(find_spec(gold), options.layout)):
                 check_writable(path)
         if reading.samples is not None:
             refuse_with_samples(which, saving, printing)

@@ -4,9 +4,9 @@ Markdown is for comments on pull requests: the most important numbers first, eve
 influence are escaped or put in code spans. In a GitHub job all other output is fenced by a random token, so that a line of an answer that
 looks like a workflow command stays plain text. The JSON Schemas of runs, comparisons and leaderboards are in `schema/`.
 
-The reference files follow spider2-lite `evaluate.py`: `<result_dir>-ids.csv` with the right ids under official rules, sorted, where ids of
-BigQuery, GA and SQLite questions of lite begin with `sf_`; and `log.txt`. "Real score" is over all of gold; the benchmark has 547
-instances.
+The reference files follow `evaluate.py` of spider2-lite and spider2-snow: the right ids under official rules, sorted, in lite in
+`<result_dir>-ids.csv`, where ids of BigQuery, GA and SQLite questions begin with `sf_`, in snow in `<result_dir>.csv`; and `log.txt`.
+"Real score" is over all of gold; the benchmark has 547 instances.
 """
 
 import csv
@@ -456,7 +456,7 @@ def write_reference_files(record: "Record", result_dir: Path) -> list[Path]:
     """Write the ids next to the submission folder and the log to the working directory; return both paths. Raises `OutputError`."""
     submitted = sorted((result for result in record.results if result.status != "missing"), key=lambda result: result.instance_id)
     texts = ids_text(submitted, record.layout), log_text(submitted, record.summary.n_gold)
-    places = reference_places(result_dir)
+    places = reference_places(result_dir, record.layout)
     for path, text in zip(places, texts, strict=True):
         try:
             write_atomically(path, text)
@@ -465,17 +465,17 @@ def write_reference_files(record: "Record", result_dir: Path) -> list[Path]:
     return list(places)
 
 
-def reference_places(result_dir: Path) -> tuple[Path, Path]:
+def reference_places(result_dir: Path, layout: str) -> tuple[Path, Path]:
     """Return the paths of the ids file and the log."""
     whole = result_dir.absolute()
-    return whole.with_name(f"{whole.name}-ids.csv"), Path(LOG)
+    return whole.with_name(f"{whole.name}{'' if layout == 'snow' else '-ids'}.csv"), Path(LOG)
 
 
 def ids_text(submitted: Sequence["Result"], layout: str) -> str:
-    """Return the CSV of the ids that are right under the official rules, with the header `instance_id`."""
+    """Return the CSV of the ids that are right under the official rules, with the header `instance_id`, in snow `output`."""
     right = [result.instance_id for result in submitted if result.official == 1]
     ids = [f"sf_{name}" if layout == "lite" and name.startswith(_TO_SNOWFLAKE) else name for name in right]
-    return "".join(f"{name}\n" for name in ("instance_id", *map(clean, ids)))
+    return "".join(f"{name}\n" for name in ("output" if layout == "snow" else "instance_id", *map(clean, ids)))
 
 
 def log_text(submitted: Sequence["Result"], n_gold: int) -> str:

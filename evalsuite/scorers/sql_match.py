@@ -48,7 +48,7 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
         evaluator: the official rules: `bird-ex` (BIRD) or `test-suite` (Spider).
 
     Example:
-        `{"func": "sql_match", "parameters": {"gold": "SELECT count_words(*) FROM sale", "database": "shop"}}`
+        `{"func": "sql_match", "parameters": {"gold": "SELECT count(*) FROM sale", "database": "shop"}}`
     """
     predicted, expected = prediction
     rows = [list(zip(*table.columns, strict=True)) for table in expected]

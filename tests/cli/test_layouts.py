@@ -75,6 +75,8 @@ def test_reference_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert scores == "{'bq001': 1, 'local003': 1, 'sf_bq002': 0}"
     assert final == f"Final score: {2 / 3}, Correct examples: 2, Total examples: 3"
     assert real == "Real score: 0.5, Correct examples: 2, Total examples: 4"
+    assert main([*RUN, "--no-save", "--reference-files", "--layout", "snow"]) == 0
+    assert Path("sub.csv").read_text() == "output\nbq001\nlocal003\n"
 
 
 def test_check_and_validate() -> None:
