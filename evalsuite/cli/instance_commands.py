@@ -18,7 +18,7 @@ from evalsuite.core.errors import EXIT_GATE, EXIT_OK, FAULTS, OutputError, Usage
 from evalsuite.core.scores import EVALUATORS, Rule, reaches
 from evalsuite.core.status import check_level, level_for, redact, redact_evidence, shows
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_options import RunOptions, requested_rules
 
 if TYPE_CHECKING:
     from evalsuite.analysis.explain.smallest_case import Bundle
@@ -151,7 +151,7 @@ def _explain_instance(
     options = saved.get("options", {})
     # An evaluator of query pairs is a layout of gold. Otherwise the rules of the run's options, or each scorer's own.
     evaluator = rules if rules in EVALUATORS else None
-    chosen = opt.parse_rules(None if evaluator else rules) or opt.parse_rules(options.get("rules"))
+    chosen = opt.parse_rules(None if evaluator else rules) or requested_rules(saved)
     limits = dict(options.get("limits") or {})
     read: dict[str, Any] = {"rules": chosen, "limits": limits, "databases": databases, "mode": options.get("mode")}
     read |= {"as_of": day_of_gold(entry) if entry is not None else None}
@@ -234,7 +234,7 @@ def bundle_command(
         submission, gold_folder = _sides_to_show(entry, opt.local_folder(result_dir), gold, reveal)
         how: dict[str, Any] = {name: options.get(name) for name in ("limits", "layout", "mode")}
         how |= {
-            "rules": chosen or opt.parse_rules(options.get("rules")),
+            "rules": chosen or (requested_rules(entry.run) if entry is not None else None),
             "isolation": opt.check_choice(isolation, ("process", "none"), "--isolation"),
         }
         case = bundle(gold_folder, submission, instance_id, **how)
@@ -444,7 +444,7 @@ def _sides_to_check(
     options, gold = entry.run["options"], entry.run["gold"]
     saved = {"questions": questions_of(entry, read["questions"]), "layout": gold["layout"]}
     saved |= {"mode": options.get("mode"), "live_gold": options.get("live_gold", False)}
-    chosen = opt.parse_rules(rules or str(options.get("rules") or "official"))
+    chosen = opt.parse_rules(rules) or requested_rules(entry.run)
     read = read | {key: read[key] or value for key, value in saved.items()} | {"as_of": day_of_gold(entry)}
     return submission_folder(entry.folder, entry.run), (*folders, Path(str(gold["folder"])))[0], chosen, read
 

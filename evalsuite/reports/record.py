@@ -16,6 +16,7 @@ from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.reports.document import id_list, percent, range_words, rounded
 from evalsuite.runs.run_folder import RUN, labels_path
+from evalsuite.runs.run_options import requested_rules, rules_label
 from evalsuite.runs.summary import Summary, clusters_by_id, summarise
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ class Record:
         """The rules of the score."""
         rules: Rule = self.run["options"]["rules"]
         return rules
+
+    @property
+    def rules_label(self) -> str:
+        """The rules of the score as reports name them, by the run's signature: `official-lite`, `official, trees strict`."""
+        return rules_label(self.rules, [str(self.run.get("signature", ""))])
 
     @property
     def layout(self) -> str:
@@ -259,7 +265,9 @@ def further_lines(record: "Record") -> Iterator[tuple[str, str]]:
     """Yield (label, text) of the scores next to the run's own: after errata, by the other rules, as people would score it."""
     s = record.summary
     other = f"{share(s.other)}    {flips_line(s)}".rstrip() if s.other is not None and s.chosen.n else ""
-    rows = ("corrected", corrected_words(record)), ("by people", people_words(record)), (s.other_rules, other)
+    # Of a suite with trees neither rule makes the whole score.
+    official = share(s.official) if s.rules == "official" and requested_rules(record.run) is None and s.chosen.n else ""
+    rows = ("corrected", corrected_words(record)), ("by people", people_words(record)), ("official", official), (s.other_rules, other)
     yield from ((label, text) for label, text in rows if text)
 
 

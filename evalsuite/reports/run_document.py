@@ -55,7 +55,7 @@ from evalsuite.reports.record import (
     verdict_line,
 )
 from evalsuite.runs.run_files import SCHEMA_VERSION
-from evalsuite.runs.run_options import clock_in, rules_name, signature_parts
+from evalsuite.runs.run_options import clock_in, signature_parts
 from evalsuite.stats.units import pooled_confusions
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ def run_document(
         f"evalsuite {__version__}",
         f"{record.suite} ({coverage(s)}{'' if record.layout == 'original' else f', layout {record.layout}'})",
         f"{record.submission} ({s.n_submitted} submitted)",
-        f"rules {rules_name(record.rules, record.layout)}",
+        f"rules {record.rules_label}",
         *([f"clock at {clock}"] if (clock := clock_in(str(record.run.get("signature", "")))) else []),
     )
     forms: tuple[Form, ...] = ("csv", "json", "parquet")
@@ -532,7 +532,7 @@ def _comment_sections(record: "Record") -> Iterator[Section]:
         more = [*further_lines(record), *([("gold reaches", reached)] if (reached := ceiling_words(record)) else [])]
         part = f" on {coverage(s)}" if s.is_part else ""
         score, bounds = Strong(raw_words(s.raw) if s.raw else share(s.chosen)), bounds_words(s) + confidence_words(s)
-        first = (score, Own(f"{part} under {record.rules} rules{bounds}"))
+        first = (score, Own(f"{part} under {record.rules_label} rules{bounds}"))
         yield Section(prose=(first, *(Own(f"{label} {' · '.join(text.split('    '))}") for label, text in more)))
         yield Section(prose=(Own(counts_line(s)),))
     else:

@@ -277,7 +277,7 @@ def run_page_sections(
     evidence = find_evidence(record, ids) if find_evidence is not None else None
     clock = clock_in(str(record.run.get("signature", "")))
     s = record.summary
-    about = f"{record.submission} · rules {record.rules}{clock and f' · clock at {clock}'} · {s.n_submitted} of {s.n_gold} submitted"
+    about = f"{record.submission} · rules {record.rules_label}{clock and f' · clock at {clock}'} · {s.n_submitted} of {s.n_gold} submitted"
     yield from overview_sections(record, title=record.suite, about=about, fields=fields)
     notes = [f"Gold's values are not shown here (reveal level: {record.level})."] if record.level != "cells" else []
     if evidence is not None and evidence.note:
@@ -326,7 +326,7 @@ def score_sentences(record: "Record") -> list[str]:
         return ["There was nothing to score."]
     part = [f"A part of gold: {coverage(s)}"] if s.is_part else []
     further = (f"{label} {' · '.join(text.split('    '))}" for label, text in further_lines(record))
-    return [*part, f"Under {record.rules} rules {score_line(record)}", *further]
+    return [*part, f"Under {record.rules_label} rules {score_line(record)}", *further]
 
 
 def score_picture(record: "Record") -> "Markup | None":

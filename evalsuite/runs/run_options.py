@@ -168,10 +168,26 @@ def chosen_rules(signature: str, layout: str) -> Rule | None:
     return rules_of_name[word]
 
 
+# The word of a signature for each scorer's own rules, alone or before a layout.
+_OWN = "default"
+
+
+def requested_rules(run: Mapping[str, Any]) -> Rule | None:
+    """Return the rules that a run.json's score has by request or by its suite; None if each scorer has its own, as with trees."""
+    signed = signature_parts(str(run.get("signature", ""))).get("rules")
+    rules: Rule | None = (run.get("options") or {}).get("rules")
+    return None if signed is not None and signed.startswith(_OWN) else rules
+
+
 def rules_label(rules: str, signatures: Iterable[str]) -> str:
-    """Return the display name of the rules of several runs: official ones by the name in the runs' signatures, as `bird-ex`."""
-    rule_names = {part.removeprefix("rules:") for line in signatures for part in line.split("|") if part.startswith("rules:")}
-    return " and ".join(sorted(rule_names - {"strict", "default"})) or rules if rules == "official" else rules
+    """Return the display name of the rules of several runs: official ones by the name in the runs' signatures, as `bird-ex`.
+
+    Runs with trees whose rules nobody chose are `official, trees strict`.
+    """
+    if rules != "official":
+        return rules
+    rule_names = {signature_parts(line).get("rules", rules) for line in signatures} - {"strict"}
+    return " and ".join(sorted("official, trees strict" if name.startswith(_OWN) else name for name in rule_names)) or rules
 
 
 def receipt(*, isolation: str, features: Sequence[str], jobs: int, executor: str = "local") -> dict[str, object]:

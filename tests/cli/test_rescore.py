@@ -1,6 +1,7 @@
 """`evalsuite rescore`: the same submission under other rules, and a clear refusal where it is no longer the same."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,24 @@ def test_default_rules_stay_default(place: Path, capsys: pytest.CaptureFixture[s
     assert main(["rescore", "mixed", "--isolation", "none"]) == 0
     assert "rules default ->" not in capsys.readouterr().out
     assert "|rules:default|" in runs(place)[1]["signature"]
+
+
+def test_trees_keep_their_own_rules(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside other scorers the score of a tree is strict in a run, and so for every command that shows the run; reports say so."""
+    tree = {"func": "tree_match", "parameters": {"gold": [{"x": 1}, {"x": 2}]}}
+    number = {"func": "number_match", "parameters": {"gold": 3.2}}
+    write_lines(place / "gold/n_eval.jsonl", {"instance_id": "a", "evaluation": tree}, {"instance_id": "b", "evaluation": number})
+    text_submission(place / "sub", a='[{"x": 1}]', b="3.2")
+    assert main(["run", "sub", "--isolation", "none", "--out", "mixed"]) == 0
+    out = capsys.readouterr().out
+    assert "rules official, trees strict" in out
+    for rule, share in (("score", "75.0 %"), ("official", "50.0 %"), ("strict", "75.0 %")):
+        assert re.search(rf"^ {rule} .* = {share}", out, re.MULTILINE)
+    for words, rule, score in (([], "strict", 0.5), (["--rules", "official"], "official", 0)):
+        main(["explain", "a", "--run", "mixed", *words])
+        assert f"not right under {rule} rules" in capsys.readouterr().out
+        main(["check", "a", "--run", "mixed", "--json", *words])
+        assert json.loads(capsys.readouterr().out)["score"] == score
 
 
 def test_a_part_stays_a_part(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

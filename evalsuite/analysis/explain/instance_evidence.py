@@ -33,6 +33,7 @@ from evalsuite.runs.databases import Databases, runs_query
 from evalsuite.runs.executors import pipeline, stage_of
 from evalsuite.runs.instance_checks import applicable_checks
 from evalsuite.runs.plan import plan
+from evalsuite.runs.run_options import requested_rules
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.task_execution import Prediction, gold_tables, judge, usable_parameters
 from evalsuite.runs.worker_pool import Pool
@@ -368,7 +369,12 @@ def add_margins(record: "Record") -> tuple[Sequence[Result], str]:
     try:
         same_gold = _unchanged_gold(record, gold) if gold.exists() and submission.exists() else None
         options = record.run["options"]
-        how: dict[str, Any] = {"rules": record.rules, "jobs": min(4, os.cpu_count() or 1), "spec": same_gold, "mode": options.get("mode")}
+        how: dict[str, Any] = {
+            "rules": requested_rules(record.run),
+            "jobs": min(4, os.cpu_count() or 1),
+            "spec": same_gold,
+            "mode": options.get("mode"),
+        }
         evidence = (
             explain_results(gold, submission, missing, options.get("limits") or {}, ("margin",), **how) if same_gold is not None else ()
         )
@@ -427,7 +433,7 @@ def _collect_evidence(record: "Record", ids: Sequence[str], gold: Path, submissi
 
     def collect(names: Sequence[str], what: Sequence[str], seconds: float = math.inf) -> None:
         end = time.monotonic() + seconds
-        how: dict[str, Any] = {"rules": record.rules, "results": results, "jobs": jobs, "spec": same_gold, "mode": mode}
+        how: dict[str, Any] = {"rules": requested_rules(record.run), "results": results, "jobs": jobs, "spec": same_gold, "mode": mode}
         for name, evidence in explain_results(gold, submission, names, limits, what, **how) if names else ():
             if evidence["status"] != results[name].status:
                 changed.add(name)

@@ -455,7 +455,7 @@ def show_run(state: "State", request: Request) -> Response:
     suite = state.library.suite_of(run)
     record = run.record()
     results = views.find_results(suite, record, query)
-    about = f"{record.submission} · rules {record.rules} · {run.created_at[:16].replace('T', ' ')} UTC"
+    about = f"{record.submission} · rules {record.rules_label} · {run.created_at[:16].replace('T', ' ')} UTC"
     return page_response(
         "run.html",
         request,
