@@ -75,6 +75,21 @@ _ANNOUNCED = re.compile(
     r"(?:\s+(?:an?|it is|that))?)\s*$",
     re.IGNORECASE,
 )
+# A yes or no that another text gives: the reference, an answer next to it, or a side of `yes = yes`.
+_NOUN = r"\s+(?:answers?|responses?|values?|labels?|results?|one)"
+_OF_OTHERS = re.compile(
+    r"(?:^|[.!?;,\n(\[|>\u2022-]|\b(?:and|but|while|whereas|where|because|since|as|so))\s*(?:(?:the|its?|an?)\s+)?"
+    rf"(?:(?:reference|gold|expected|ground truth|candidate|predicted|student)(?:'s)?(?:{_NOUN})?"
+    rf"|(?:true|right|correct|submitted|model|user|given|court)(?:'s)?(?:{_NOUN}|\s+decision)"
+    r"|prediction|got|response|submission|answer given)\s*(?:\b(?:is|was|says?|said|has|gives?)\b|[:=])*\s*[\"'(\[]?\s*$"
+    r"|(?:\b(?:the|its?)\s+answers?|\b(?:both|reference|gold))(?:\s*[(\[,\"']){1,2}\s*$",
+    re.IGNORECASE,
+)
+_OF_ANSWER = re.compile(r"(?<!final )\banswers?\s*(?:\b(?:is|was|are)\b|[:=])*\s*[\"'(]?\s*$", re.IGNORECASE)
+_SIDES = re.compile(
+    r"\b(?P<a>yes|no)[\"')]*\s*(?:==?|\u2260|!=|(?:vs\.?|versus|match(?:es)?|equals|agrees with)(?=\W))\s*[\"'(]*(?P<b>yes|no)\b",
+    re.IGNORECASE,
+)
 _NEGATED = re.compile(
     r"(?:\bnot|n't|\bcannot|\bnever|\bneither|\bnor|\bif|\bwhether|\bno way|\bno reason|\bmaybe|\bperhaps|\bprobably)\b[^.!?\n;]{0,25}$",
     re.IGNORECASE,
@@ -112,7 +127,8 @@ _WRONG = re.compile(
 )
 _RIGHT = re.compile(
     rf"\b{_SUBJECT}(?:\s+(?:is|are|was|seems)|'s)\s+(?:\w+ly\s+)?(?:correct|right|accurate|identical|equivalent|equal|the same)\b"
-    rf"|\b{_SUBJECT}\s+(?:\w+ly\s+)?(?:agrees?|match|matches|does (?:agree|match)|do (?:agree|match))\b",
+    rf"|\b{_SUBJECT}\s+(?:\w+ly\s+)?(?:agrees?|match|matches|does (?:agree|match)|do (?:agree|match))\b"
+    rf"|\b{_SUBJECT}\s+(?:do|does)(?: not|n't)\s+(?:contradict|differ|disagree)\b",
     re.IGNORECASE,
 )
 _OPEN_END = re.compile(
@@ -176,7 +192,7 @@ def stated_answer(text: str) -> Stated:
         return Stated(why=why)
     echoes = bool(_ECHO.search(text))
     text = _ECHO.sub(lambda match: " " * len(match[0]), text)
-    answers = [match for match in _WORD.finditer(text) if _is_answer(text, match)]
+    answers = _own_answers(text)
     words = {match[1].lower() for match in answers}
     if len(words) > 1:
         return Stated(why="it says both yes and no")
@@ -190,6 +206,15 @@ def stated_answer(text: str) -> Stated:
     if (_WRONG if word == "yes" else _RIGHT).search(after):
         return Stated(why=f"its {word} is contradicted by what follows")
     return Stated(word=word)
+
+
+def _own_answers(text: str) -> list[re.Match[str]]:
+    words = list(_WORD.finditer(text))
+    of_others = {match.start() for match in words if _OF_OTHERS.search(text, max(0, match.start() - 120), match.start())}
+    of_others |= {match.start(side) for match in _SIDES.finditer(text) for side in "ab"}
+    own = [match for match in words if match.start() not in of_others and _is_answer(text, match)]
+    # Next to the reference's word, that after `answer` is the rated one's.
+    return [match for match in own if not (of_others and _OF_ANSWER.search(text, max(0, match.start() - 40), match.start()))]
 
 
 def _is_answer(text: str, match: re.Match[str]) -> bool:
@@ -270,7 +295,7 @@ _AND_MORE = re.compile(
 )
 # Words that may follow a verdict in its clause; after any other word the number is a count or part of another sentence.
 _MAY_FOLLOW = re.compile(
-    r"\s*(?:\Z|[.,;:!)\]}|\"'\u201d\n\u3002\uff0c]|[-\u2013\u2014](?=\s)|\(|=\s*\d"
+    r"\s*(?:\Z|!(?!=)|[.,;:)\]}|\"'\u201d\n\u3002\uff0c]|[-\u2013\u2014](?=\s)|\(|=\s*\d"
     r"|(?:because|since|as|but|with|due|given|overall|while|though|although|which|from me|"
     r"to (?:it|this|the)|on (?:the|a|this)|is (?:fair|appropriate|warranted|justified|my|the right|what|given|deserved)|"
     r"and (?:the|it|this|that|i|not))\b)",
@@ -294,7 +319,7 @@ _DOUBTED_SCORE = re.compile(
 # Persons or things that give or receive a number other than the judge's score of this answer.
 _OTHERS = re.compile(
     r"\b(?:reference|gold|expected|maximum|max|confidence|other|says|said|"
-    r"(?:demand|ask|request|claim|want|tell|instruct|order|insist)(?:s|ed|ing)?)\b",
+    r"according to|report(?:s|ed)?|(?:demand|ask|request|claim|want|tell|instruct|order|insist)(?:s|ed|ing)?)\b",
     re.IGNORECASE,
 )
 _FINAL = frozenset({"final", "overall", "definitive", "ultimate", "total", "combined"})
@@ -309,6 +334,7 @@ _NEUTRAL = re.compile(
     r"assigns|award|awarded|deserves|deserve|receives|receive|merits|earns|gets|numeric|numerical|suggested|recommended|judge|"
     r"judge's|answer's|response's|here|resulting|quality|correctness|agreement|similarity|your|get|was"
 )
+_NEEDS_LINK = re.compile(rf"(?:note|nota|mark|verdict|judge?ment|evaluation|assessment)\s+{_DIGITS}", re.IGNORECASE)
 _ON = r"(?:\b(?:on|using|by|with|per|from)\s+(?:an?|the|your|this)\s+(?:given\s+)?)?"
 _SCALES = (
     re.compile(
@@ -362,12 +388,16 @@ def stated_score(text: str, low: float, high: float) -> Stated:
         return Stated(why="it states no score", is_silent=True)
     best_rank = min(candidate.rank for candidate in candidates)
     ranked = [candidate for candidate in candidates if candidate.rank == best_rank]
-    values = {candidate.value for candidate in ranked}
-    value, last = ranked[-1].value, max(candidate.end for candidate in ranked)
-    later = (float(match["n"]) for match in re.compile(_NUMBER).finditer(text, last) if _MAY_FOLLOW.match(text, match.end()))
-    if len(values) > 1 or (_CORRECTION.search(text, last) and any(number != value and low <= number <= high for number in later)):
+    last = max(candidate.end for candidate in ranked)
+    ranked += [candidate for candidate in candidates if candidate.rank == 1 and candidate.end > last]
+    if len({candidate.value for candidate in ranked}) > 1 or _is_corrected(text, ranked[0].value, last, low, high):
         return Stated(why="it gives more than one score")
-    return Stated(number=value)
+    return Stated(number=ranked[0].value)
+
+
+def _is_corrected(text: str, value: float, last: int, low: float, high: float) -> bool:
+    later = (float(match["n"]) for match in re.compile(_NUMBER).finditer(text, last) if _MAY_FOLLOW.match(text, match.end()))
+    return _CORRECTION.search(text, last) is not None and any(number != value and low <= number <= high for number in later)
 
 
 def _without_scales(text: str, low: float, high: float) -> tuple[str, bool]:
@@ -403,6 +433,8 @@ def _candidates(text: str) -> Iterator[_Candidate]:
 def _find_labelled(text: str) -> Iterator[_Candidate]:
     for match in _LABELLED.finditer(text):
         before = (match["before"] or "").lower()
+        if _NEEDS_LINK.fullmatch(text, match.start("label"), match.end()):
+            continue
         is_final = before in _FINAL or match["label"].lower() in _FINAL
         is_own_statement = not before or _NEUTRAL.fullmatch(before) is not None
         clause = _clause(text, match.start())
@@ -537,6 +569,7 @@ class _Fields:
     scales: list[Any] = field(default_factory=list)
     reason: str = ""
     rest: str = ""
+    after: str = ""
 
 
 def _fields(text: str, keys: Sequence[str]) -> _Fields:
@@ -555,6 +588,7 @@ def _fields(text: str, keys: Sequence[str]) -> _Fields:
             fields.scales.extend(by_plain_key[key] for key in _SCALE_KEYS if key in by_plain_key)
             reason = by_plain_key.get("reason") or by_plain_key.get("explanation")
             fields.reason = fields.reason or (reason if isinstance(reason, str) else "")
+    fields.after = text[passed:] if fields.values else ""
     fields.rest += text[passed:]
     return fields
 
@@ -586,7 +620,7 @@ def score_reading(
         value = (number - low) / (high - low) if from_zero else number / high
         if not (low <= number <= high and 0 <= value <= 1):
             return Verdict(value=None, reason=reason, why=f"its number {number:g} is not on the scale")
-        return Verdict(value=value, label=f"{number:g}", reason=reason)
+        return Verdict(value=value or 0.0, label=f"{number or 0.0:g}", reason=reason)
 
     def read(text: str) -> Verdict:
         if variant == "issue_default" and not extractor:
@@ -638,11 +672,16 @@ def yes_no_reading(*, variant: str = "tolerant") -> Reading:
             words = {_word_in(value) for value in fields.values} | {_word_in(value) for value in fields.others} - {""}
             word = "" if len(words) > 1 else words.pop()
             why = _spoilt(stated, word if word == stated.word else None) or ("" if word else "its JSON says neither yes nor no, or both")
+            if word and (_WRONG if word == "yes" else _RIGHT).search(fields.after):
+                why = "its text contradicts its JSON"
         if why or not word:
             return Verdict(value=None, reason=fields.reason, why=why)
         return Verdict(value=float(word == "yes"), label=word, reason=fields.reason)
 
     return read
+
+
+_PREFERRED = re.compile(r"\bsummary[\s-]([01])\s+(?:is|was)\s+(?:\w+ly\s+)?(?:the\s+)?(?:better|best|preferable)\b", re.IGNORECASE)
 
 
 def choice_reading(choices: Mapping[str, tuple[float | None, str]], *, upstream_length: int | None = None) -> Reading:
@@ -662,7 +701,9 @@ def choice_reading(choices: Mapping[str, tuple[float | None, str]], *, upstream_
         fields = _fields(answer, _VERDICT_KEYS)
         stated_choices = [_choice_in(value) for value in fields.values]
         rest = plain(fields.rest)
-        stated_choices += [word for word in map(_choice_in, rest.splitlines()) if word in choices]
+        stated_choices += [word for word in map(_choice_in, fields.others) if word in choices]
+        stated_choices += [word for word in map(_choice_in, rest.splitlines()) if word in choices or word.isdecimal()]
+        stated_choices += [word for word in _PREFERRED.findall(rest) if word in choices]
         refusal = unreadable(rest)
         if len(set(stated_choices)) > 1 or (refusal and refusal != BREAKS_OFF):
             return Verdict(value=None, reason=fields.reason, why=refusal or "it gives more than one verdict")
@@ -674,6 +715,10 @@ def choice_reading(choices: Mapping[str, tuple[float | None, str]], *, upstream_
     return read
 
 
+_SUPPORT = {"supported": 1.0, "no hallucination": 1.0, "hallucination": 0.0, "not supported": 0.0, "unsupported": 0.0}
+_UNSUPPORTED = re.compile(r"\b(?:not supported|unsupported|(?<!no )hallucinat\w+)", re.IGNORECASE)
+
+
 def claims_reading() -> Reading:
     """Return a reader of claims: 1.0 if each is supported, 0.0 if one is not. An overall verdict that contradicts them is unreadable."""
 
@@ -682,20 +727,20 @@ def claims_reading() -> Reading:
         if answer is None:
             return Verdict(value=None, why=UNFINISHED)
         claims, _ = field_of(answer, "claims")
-        overall, reason = field_of(answer, "verdict")
-        word = str(overall).strip().lower() if overall is not None else ""
-        stated = {"supported": 1.0, "no hallucination": 1.0, "hallucination": 0.0, "not supported": 0.0}.get(word)
+        verdicts, after = _fields(answer, ("verdict",)), _fields(answer, ("claims", "verdict")).after
+        overall = {_SUPPORT.get(str(value).strip().lower()) for value in verdicts.values}
         if not isinstance(claims, list):
             return NOTHING
         usable = [claim for claim in claims if isinstance(claim, dict) and isinstance(claim.get("supported"), bool)]
         if len(usable) != len(claims):
             return Verdict(value=None, why="a claim in it is neither supported nor not")
-        share = float(all(claim["supported"] for claim in usable)) if usable else stated
-        if share is None or (stated is not None and stated != share):
+        shares = overall | ({float(all(claim["supported"] for claim in usable))} if usable else set())
+        share = shares.pop() if len(shares) == 1 else None
+        if share is None or (share and _UNSUPPORTED.search(after)):
             return Verdict(value=None, why="its claims and its verdict disagree, or it has neither")
         rows = [{"claim": str(claim.get("claim", "")), "supported": claim["supported"]} for claim in usable]
         label = "no hallucination" if share else "hallucination"
-        return Verdict(value=share, label=label, reason=reason, details={"claims": rows})
+        return Verdict(value=share, label=label, reason=verdicts.reason, details={"claims": rows})
 
     return read
 

@@ -151,6 +151,11 @@ CLAIMS = [
     ('{"claims": [{"claim": "a", "supported": "yes"}]}', None),
     ('{"claims": ["a"]}', None),
     ('{"claims": "none"}', None),
+    ('{"claims": [{"claim": "a", "supported": true}], "verdict": "partially supported"}', None),
+    ('{"claims": [{"claim": "a", "supported": true}], "verdict": "unsupported"}', None),
+    ('{"claims": [{"claim": "a", "supported": true}], "verdict": null}', None),
+    ('{"claims": [{"claim": "a", "supported": true}], "verdict": "supported", "verdict": "hallucination"}', None),
+    ('{"claims": [{"claim": "a", "supported": true}], "verdict": "supported"} But b is not supported.', None),
     ("all is well", None),
 ]
 
