@@ -11,8 +11,9 @@ from evalsuite.core.errors import EvalsuiteError, GoldError
 from evalsuite.core.scores import Problem
 from evalsuite.core.types import Answer, Check, Gold, GoldInstance, Result, Submission, Suite
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.paths import FromRoot
 from evalsuite.runs import plan as runs_plan
-from evalsuite.runs.plan import by_tag, plan, plan_run, refuse_changes, rules_of, signature_word, warn_of_changes, warnings_of
+from evalsuite.runs.plan import by_tag, plan, plan_run, refuse_changes, renamed, rules_of, signature_word, warn_of_changes, warnings_of
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.sandbox.fork_server import fork_server_for
 from tests.runs.made import write_sides
@@ -95,6 +96,20 @@ def test_the_rules_of_a_run(tmp_path: Path, scorers: list[str], defaults: list[A
 
 
 @pytest.mark.parametrize(
+    ("of_suite", "asked", "expected"),
+    [("", None, "official"), ("", "strict", "strict"), ("strict", None, "strict"), ("strict", "official", "official")],
+)
+def test_requested_rules_come_before_those_of_the_suite(tmp_path: Path, of_suite: str, asked: Any, expected: str) -> None:
+    """For each task, the score of the run and its signature."""
+    submission, gold = write_sides(tmp_path / "submission", tmp_path / "gold", {"a": ("string_match", {"gold": "a"}, "a")})
+    if of_suite:
+        (gold / "suite.yaml").write_text(f"name: x\nrules: {of_suite}\n")
+    with plan_run(submission, gold, RunOptions(rules=asked, isolation="none"), None) as planned:
+        assert ([task.rules for task in planned.tasks], planned.rules) == ([expected], expected)
+        assert f"|rules:{expected}|" in planned.signature
+
+
+@pytest.mark.parametrize(
     ("unknown", "n_more", "said"),
     [
         ((), 0, []),
@@ -163,10 +178,45 @@ def test_gold_that_changes() -> None:
         refuse_changes(["a.csv"])
 
 
+@pytest.mark.parametrize(
+    ("answer_type", "value", "expected"),
+    [
+        ("answer", "r.csv", "r.csv"),
+        ("sql", "r.sql", "r.sql"),
+        ("file", "r.csv", FromRoot("sales_1/r.csv")),
+        ("file", FromRoot("r.csv"), FromRoot("r.csv")),
+        ("files", ("r.csv", FromRoot("s.csv")), (FromRoot("sales_1/r.csv"), FromRoot("s.csv"))),
+    ],
+)
+@pytest.mark.parametrize(
+    ("scorer", "gold"), [("string_match", "g.csv"), ("table_match", FromRoot("sales_1/g.csv")), ("tree_score", FromRoot("sales_1/g.csv"))]
+)
+def test_an_instance_under_another_name(tmp_path: Path, answer_type: str, value: Any, expected: Any, scorer: str, gold: str) -> None:
+    """It reads the same files: those of the answer, and those of gold where the check has some."""
+    (tmp_path / "g/sales_1").mkdir(parents=True)
+    (tmp_path / "g/sales_1/g.csv").write_text("{}")
+    (task,) = plan(replace(gold_of(), folder=tmp_path / "g"), submission_of(tmp_path), rules=None, limits={}, only=["sales_1"])
+    assert task.answer is not None
+    task = replace(task, answer=replace(task.answer, answer_type=answer_type, value=value))
+    found = renamed(task, "variant", Check(scorer=scorer, parameters={"gold": "g.csv"}, where=""))
+    assert found.answer is not None
+    assert (found.instance.instance_id, found.answer.instance_id) == ("variant", "variant")
+    assert (found.answer.value, type(found.answer.value)) == (expected, type(expected))
+    assert (check := found.instance.checks[0]).parameters == {"gold": gold}
+    assert isinstance(check.parameters["gold"], FromRoot) is isinstance(gold, FromRoot)
+
+
 @pytest.mark.parametrize(("answer", "n_readers"), [(Path("r.csv"), 1), (Path("missing.csv"), 1), ("a,b", 0)])
 @pytest.mark.usefixtures("shared_fork_server")
-def test_the_reader_that_no_pair_takes_over_is_closed(tmp_path: Path, answer: Path | str, n_readers: int) -> None:
-    """The worker that read the metadata is kept for the first pair, not for texts, and ends with the block if nothing took it."""
+def test_the_reader_that_no_pair_takes_over_is_closed(
+    tmp_path: Path, answer: Path | str, n_readers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker that read the metadata is kept for the first pair, not for texts, and ends with the block if nothing took it.
+
+    The databases of the run are closed then too.
+    """
+    closed = list[Any]()
+    monkeypatch.setattr(runs_plan.Databases, "close", lambda databases: closed.append(databases))
     check = ("table_match", {"gold": "g.csv"}) if isinstance(answer, Path) else ("string_match", {"gold": "a"})
     submission, gold = write_sides(tmp_path / "submission", tmp_path / "gold", {"a": (*check, answer)})
     for file in (submission / "a/r.csv", gold / "a/g.csv"):
@@ -174,9 +224,9 @@ def test_the_reader_that_no_pair_takes_over_is_closed(tmp_path: Path, answer: Pa
         file.write_text("a\n1\n")
     with fork_server_for(submission) as server, plan_run(submission, gold, RunOptions(), server) as planned:
         readers = [*planned.idle_readers]
-        assert len(readers) == n_readers
+        assert (len(readers), closed) == (n_readers, [])
         assert [task.answer.value for task in planned.tasks if task.answer] == [str(answer)]
-    assert planned.idle_readers == []
+    assert (planned.idle_readers, closed) == ([], [planned.databases])
 
 
 @pytest.mark.usefixtures("shared_fork_server")
