@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import EvalsuiteError, MachineError, UsageError, count_words
+from evalsuite.core.errors import EvalsuiteError, MachineError, UsageError, count_words, join_names
 from evalsuite.core.status import lacks_setup
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.core.version import __version__
@@ -175,7 +175,8 @@ def _merge_run_objects(parts: Sequence[RunEntry], results: Sequence[Result]) -> 
     groups = _groups(parts, results)
     tags = tags_by_instance(groups.items())
     part = {"clusters": first["gold"].get("clusters", ()), "n_instances": first["gold"].get("n_instances")}
-    summary = summarise(results, rules=first["options"]["rules"], groups=tags, where=str(parts[0].folder / RUN), **part)
+    where = join_names([str(each.folder / RUN) for each in parts])
+    summary = summarise(results, rules=first["options"]["rules"], groups=tags, where=where, **part)
     unsure = [name for part in parts for name in part.run.get("submission", {}).get("unsure", ())]
     judges = [part.run["judge"] for part in parts if part.run.get("judge")]
     # Only each shard knows which file bytes were read: the whole has no root.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.core.errors import UsageError
+from evalsuite.core.errors import OutputError, UsageError
 from evalsuite.runs.rescoring import Shard, merge, parse_shard
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
@@ -95,6 +95,19 @@ def test_refused(sharded: Path, tmp_path: Path) -> None:
     assert not out.exists()
     with pytest.raises(UsageError, match="is one of the shards: the merged run would replace it"):
         merge([one, two, three], one / ".." / "1")
+
+
+def test_an_instance_without_a_cluster(sharded: Path, tmp_path: Path) -> None:
+    """The files that it can be of are named: each shard has the groups of its own instances."""
+    one, two = folders = [tmp_path / name for name in "12"]
+    whole = json.loads((sharded / "2" / "run.json").read_text())
+    without = {"gold": whole["gold"] | {"clusters": ["first"]}, "groups": {}, "summary": {}}
+    for folder in folders:
+        copy(sharded, folder, without | {"options": whole["options"] | {"shard": f"{folder.name}/2"}})
+    rows = (two / "results.jsonl").read_text()
+    (two / "results.jsonl").write_text(rows.replace('"made_', '"xmade_'))
+    with pytest.raises(OutputError, match=f"^{one}/run.json, {two}/run.json: instance 'made_001' is in none of the clusters"):
+        merge(folders, tmp_path / "out")
 
 
 def test_overlap_and_loss_are_seen(sharded: Path, tmp_path: Path) -> None:
