@@ -15,6 +15,7 @@ reason.
 import argparse
 import ast
 import contextlib
+import ctypes
 import importlib
 import json
 import os
@@ -130,6 +131,8 @@ IMPORTED += ("rich.console", "rich.table", "scipy.optimize", "scipy.stats", "sql
 # Folders of tests that call no command and no scorer by its parameters, or that compare names only.
 UNCONCERNED = {*["attacks", "benchmarks", "browser", "conformance", "meta", "newcomer", "platforms", "sandbox", "stats", "upstream"]}
 CPU_SECONDS, WALL_SECONDS, LATE = 60, 200, -1000
+# The option of `prctl` by which a process becomes the parent of what its descendants leave.
+_ADOPT = 36
 # Events of a test that starts a process, itself or through the command server.
 STARTS = {"os.fork", "os.posix_spawn", "socket.connect", "subprocess.Popen"}
 
@@ -498,7 +501,11 @@ def _pytest(words: Sequence[str], plugins: Sequence[Any] = ()) -> int:
 
 
 def _in_fork(job: Any, log: Path, wall_seconds: float = WALL_SECONDS, cpu_seconds: int = CPU_SECONDS) -> int:
-    """The exit code of a fork that did a job, `LATE` where it had to be ended."""
+    """The exit code of a fork that did a job, `LATE` where it had to be ended.
+
+    Whatever the job started ends with it, in whatever session it is: a change can make a worker endless, and nothing else ends that.
+    """
+    ctypes.CDLL(None).prctl(_ADOPT, 1, 0, 0, 0)
     pid = os.fork()
     if pid == 0:
         code = 99
@@ -524,10 +531,16 @@ def _in_fork(job: Any, log: Path, wall_seconds: float = WALL_SECONDS, cpu_second
 
     timer = threading.Timer(wall_seconds, end)
     timer.start()
-    _, status = os.waitpid(pid, 0)
+    ended, status = os.waitpid(-1, 0)
+    while ended != pid:
+        ended, status = os.waitpid(-1, 0)
     timer.cancel()
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
+    while left := "".join(place.read_text() for place in Path("/proc/self/task").glob("*/children")).split():
+        for name in left:
+            os.kill(int(name), signal.SIGKILL)
+            os.waitpid(int(name), 0)
     return LATE if late.is_set() else os.waitstatus_to_exitcode(status)
 
 
