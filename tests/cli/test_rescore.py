@@ -115,8 +115,9 @@ def test_a_folder_that_changed(place: Path, capsys: pytest.CaptureFixture[str], 
 
 
 def test_from_another_folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Relative folders are found from where the history lies."""
-    (place / "elsewhere").mkdir()
+    """Relative folders are found from where the history lies, also where others of their names are here that hold neither side."""
+    for folder in ("sub", "gold"):
+        (place / "elsewhere" / folder).mkdir(parents=True)
     name = runs(place)[0]["name"]
     monkeypatch.chdir(place / "elsewhere")
     assert main(["rescore", f"../.evalsuite/runs/{name}", "-q", "--isolation", "none"]) == 0
