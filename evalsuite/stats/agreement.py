@@ -107,11 +107,11 @@ def krippendorff_alpha(raters: Sequence[Sequence[Any]], *, level: Level = "nomin
 
     `level` is the measure of distance: equality, ranks, differences, or ratios. Items with fewer than two values do not count. `observed`
     is the fraction of equal pairs. Undefined if all values are equal or no item has two.
+
+    Raises:
+        StatsError: rows of different lengths, NaN, or a negative value at the level `ratio`.
     """
-    if len({len(row) for row in raters}) > 1:
-        raise StatsError("the raters do not have the same number of items")
-    units = [[value for value in column if value is not None] for column in zip(*raters, strict=True)]
-    units = [unit for unit in units if len(unit) > 1]
+    units = _units(raters, level)
     method = f"Krippendorff's alpha ({level})"
     if not units:
         return Agreement(method=method, value=None, observed=0.0, n=0, note="no item has two values")
@@ -131,6 +131,19 @@ def krippendorff_alpha(raters: Sequence[Sequence[Any]], *, level: Level = "nomin
     if expected == 0:
         return Agreement(method=method, value=None, observed=observed, n=len(units), note="all values are equal: chance agrees fully")
     return Agreement(method=method, value=1 - seen / expected, observed=observed, n=len(units))
+
+
+def _units(raters: Sequence[Sequence[Any]], level: Level) -> list[list[Any]]:
+    """Return the values of each item with at least two."""
+    if len({len(row) for row in raters}) > 1:
+        raise StatsError("the raters do not have the same number of items")
+    values = [value for row in raters for value in row if value is not None]
+    if any(value != value for value in values):
+        raise StatsError("a value is NaN", hint="None stands for a missing value")
+    if level == "ratio" and any(value < 0 for value in values):
+        raise StatsError("ratios need values of at least 0", hint='level="interval" compares differences')
+    units = [[value for value in column if value is not None] for column in zip(*raters, strict=True)]
+    return [unit for unit in units if len(unit) > 1]
 
 
 def _distance(level: Level, totals: Counter[Any]) -> Callable[[Any, Any], float]:

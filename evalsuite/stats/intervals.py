@@ -281,7 +281,8 @@ def bootstrap_interval(
     values = check_scores(scores)
     n, centre = len(values), mean(values)
     table = np.asarray(values)
-    drawn = resampled_means(values, n_resamples=n_resamples, seed=seed)
+    # Their rounding must not leave the scores: a mean of equal scores is that score.
+    drawn = np.clip(resampled_means(values, n_resamples=n_resamples, seed=seed), min(values), max(values))
     without_one = (table.sum() - table) / (n - 1) if n > 1 else table
     note = "all scores are equal: no resample differs" if min(values) == max(values) else ""
     se = math.sqrt(math.fsum((value - centre) ** 2 for value in values)) / n

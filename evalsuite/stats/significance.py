@@ -382,7 +382,8 @@ def adjust(p_values: Sequence[float], method: Correction = "holm") -> list[float
     """
     if any(not 0 <= p <= 1 for p in p_values):
         raise StatsError("a p-value outside 0..1")
-    n = len(p_values)
+    # scipy multiplies in place, which whole numbers do not allow.
+    p_values, n = [float(p) for p in p_values], len(p_values)
     if method == "bonferroni":
         return [min(1.0, p * n) for p in p_values]
     if method == "bh" or method == "by":

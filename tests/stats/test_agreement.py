@@ -52,6 +52,12 @@ def test_alpha_counts_items_with_two_values() -> None:
     assert (nothing.value, nothing.note, nothing.n, nothing.observed) == (None, "no item has two values", 0, 0)
     with pytest.raises(StatsError, match="same number"):
         krippendorff_alpha([[1, 2], [1]])
+    with pytest.raises(StatsError, match="NaN"):
+        krippendorff_alpha([[1, 2], [1, float("nan")]])
+    # A ratio of -1 and 1 would divide by zero; 0 is a value, and stands for itself.
+    with pytest.raises(StatsError, match="at least 0"):
+        krippendorff_alpha([[1, 2], [-1, 2]], level="ratio")
+    assert krippendorff_alpha([[0, 1], [0, 1]], level="ratio").value == 1
 
 
 def test_fleiss_equals_statsmodels() -> None:

@@ -30,6 +30,7 @@ def test_no_tests_and_bad_values() -> None:
     """Holm's is the correction if none is named; no tests adjust to none, and what is no p-value is refused."""
     assert adjust(RAW) == adjust(RAW, "holm")
     assert [adjust([], method) for method in ("holm", "bonferroni", "bh", "by")] == [[]] * 4
+    assert [adjust([1, 0], method) for method in ("holm", "bonferroni", "bh", "by")] == [[1, 0]] * 4
     with pytest.raises(StatsError, match=r"0\.\.1"):
         adjust([0.5, 1.5])
 
