@@ -290,7 +290,7 @@ def print_pairs(screen: Screen, pairs: Iterable[tuple[str, str]], *, after_a_lin
 
 
 def _print_list(screen: Screen, table: Table[Any]) -> None:
-    """Print one line per row: its names in full, its marks, and as much of its reason as fits."""
+    """Print one line per row: its names in full, its marks, and as much of its reason as fits; below it the last part of a longer one."""
     rows = list(table.rows)
     columns = table.columns_of("text")
     cells = [
@@ -308,6 +308,9 @@ def _print_list(screen: Screen, table: Table[Any]) -> None:
         if first not in sizes:
             print_line(screen, f" {row[first].text}")
         _print_row(screen, row, sizes, marks)
+        reason, size = [(row[name].text, size) for name, size in sizes.items()][-1]
+        if not screen.is_whole and cell_len(reason) > size and (end := _last_part(reason)):
+            print_line(screen, " " * _INDENT + _cut(end, 3 * screen.width), hangs=True)
         if table.below is not None and (texts := table.below(source)):
             _print_below(screen, texts)
 
@@ -329,6 +332,16 @@ def _list_sizes(
         if room >= max(20, width // 3):
             break
     return heads, sizes | dict.fromkeys(last, max(10, room))
+
+
+def _last_part(reason: str) -> str:
+    """Return what follows the last semicolon outside quotes, which says what to do or what is nearest; empty for a reason of one part."""
+    parts = reason.split("; ")
+    for at in range(len(parts) - 1, 0, -1):
+        end = "; ".join(parts[at:])
+        if end.count("'") % 2 == 0 and end.count('"') % 2 == 0:
+            return end
+    return ""
 
 
 def _cut(text: str, width: int) -> str:

@@ -47,6 +47,26 @@ def test_every_width_is_readable(runs: dict[Rule, Record], width: int) -> None:
     assert all(line.endswith("|") for line in told[:-1])
 
 
+@pytest.mark.parametrize(
+    ("reason", "below"),
+    [
+        ("no number within 0.0001 of gold 12: closest is 18, and so on until the line is full", ""),
+        (
+            "gold column 1 'month' has no match; closest is 'm' (3 of 3 cells differ); is the delimiter a semicolon?",
+            "is the delimiter a semicolon?",
+        ),
+        ("gold column 1 'month' has no match at all; 'a; b' is one column: what is it?", "'a; b' is one column: what is it?"),
+        ("a line; that fits", ""),
+    ],
+)
+def test_the_end_of_a_long_reason_is_below(reason: str, below: str) -> None:
+    """What a cut reason ends with, a hint or the nearest, is below its row."""
+    text = as_text(run_document(made.record(made.result("a", 0.0, reason=reason))), width=80)
+    row, after = text.partition("\n a ")[2].splitlines()[:2]
+    assert row.endswith("…") is not row.endswith(reason)
+    assert after.strip() == below
+
+
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_a_wrapped_text_hangs_below_itself(width: int) -> None:
     """Lines of `label  text` continue below the text, within the width."""
@@ -153,7 +173,7 @@ def test_only_failures() -> None:
     stream = StringIO()
     show(run_document(record, failures=True, verbose=True, durations=2), Screen(stream, 150))
     table, _, rest = stream.getvalue().partition("more, right under every rule")
-    rows = [line.split()[0] for line in table.splitlines()[3:] if line.strip() and not line.startswith("   question ")]
+    rows = [line.split()[0] for line in table.splitlines()[3:] if line.strip() and not line.startswith("   ")]
     both_right = {r.instance_id for r in record.results if r.official == 1 and r.strict == 1}
     assert set(rows) - {"..."} == {r.instance_id for r in record.results} - both_right
     assert f"{len(both_right)} " in table.splitlines()[-1]
