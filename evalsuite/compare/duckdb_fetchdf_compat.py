@@ -135,7 +135,7 @@ def _is_beyond(cell: Any) -> bool:
 
 
 def _fetch(cells: Sequence[Any], type_name: str) -> _Fetched:
-    """One column as pandas stores it; types that `_TYPES` does not name become object columns."""
+    """One column as pandas stores it; types that `_find_conversion` does not know become object columns."""
     name = type_name.upper()
     group, convert, null = _find_conversion(name)
     if group == "object" and name.startswith("ENUM("):

@@ -11,7 +11,7 @@ those of the reference (spider2-lite `evaluate.py`, `resolve_gold_paths`): the f
 letter, sorted.
 
 Query pairs (`bird-ex`, `test-suite`, named after the evaluators): gold is one file with a query and its database per line, a submission is
-one file with a query per line of gold (`readers.query_files`). An entry is read as one `sql_match`; the difficulty in a file of questions
+one file with a query per line of gold (`readers.gold_files`). An entry is read as one `sql_match`; the difficulty in a file of questions
 is the instance's group.
 """
 

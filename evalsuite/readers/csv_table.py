@@ -28,7 +28,7 @@ from evalsuite.core.errors import FaultError, UsageError, count_words, reason_of
 from evalsuite.core.import_ref import ImportRef, LazyModule, np
 from evalsuite.core.scores import Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect, detect_dialect
-from evalsuite.readers.file_formats import LFS_POINTER, format_of, is_lfs_pointer
+from evalsuite.readers.file_signatures import LFS_POINTER, format_of, is_lfs_pointer
 from evalsuite.readers.limits import BIG_BYTES, PACKED_BYTES, Limits
 from evalsuite.readers.paths import refuse_endless
 

@@ -43,7 +43,7 @@ from evalsuite.readers.duckdb_cells import (
     read_json,
     with_texts,
 )
-from evalsuite.readers.file_formats import LFS_POINTER, format_of, is_lfs_pointer
+from evalsuite.readers.file_signatures import LFS_POINTER, format_of, is_lfs_pointer
 from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SharedFile, check_readable, open_trusted
@@ -398,11 +398,11 @@ def expand_view(
         "SELECT function_name FROM system.main.duckdb_functions() WHERE database_name = $1 AND NOT internal", [database]
     ).fetchall()
     views = {(str(schema).lower(), str(view).lower()): str(sql) for schema, view, sql in rows}
-    book = _ViewExpansion(connection, database, views, tables, catalogs, frozenset(str(macro).lower() for (macro,) in macros))
-    last = book.add(("main", name.lower()))
-    if not book.reads_table:
+    expansion = _ViewExpansion(connection, database, views, tables, catalogs, frozenset(str(macro).lower() for (macro,) in macros))
+    last = expansion.add(("main", name.lower()))
+    if not expansion.reads_table:
         raise RefusedViewError("reads no base table")
-    return f"WITH {', '.join(book.texts)} SELECT * FROM {last}", book.reads_clock
+    return f"WITH {', '.join(expansion.texts)} SELECT * FROM {last}", expansion.reads_clock
 
 
 class _ViewExpansion:

@@ -90,7 +90,7 @@ class GoldFiles:
             total.update(len(encoded).to_bytes(8, "big") + encoded + bytes.fromhex(content))
         return total.hexdigest()[:12]
 
-    def to_shelf(self) -> bytes:
+    def to_cache(self) -> bytes:
         """The digests, for `FileCache.take`."""
         return pickle.dumps(
             {(os.path.join(self.root, name), "digest", self._stamps[name]): (digest, len(digest)) for name, digest in self.digests.items()}

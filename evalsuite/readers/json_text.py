@@ -31,7 +31,7 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FAULTS, FaultError, UsageError, describe, machine_error
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, Answer, Fault
-from evalsuite.readers.file_formats import LFS_POINTER, format_of, is_lfs_pointer
+from evalsuite.readers.file_signatures import LFS_POINTER, format_of, is_lfs_pointer
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import open_trusted
 

@@ -144,7 +144,7 @@ class FileCache:
 
 
 # One for each process; the parent's stays empty.
-SHELF: Final = FileCache()
+FILE_CACHE: Final = FileCache()
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
@@ -265,7 +265,7 @@ def read_gold_files(
                 with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
                     return read_tree(handle, name=str(name), limits=limits)
             how = form, as_it_comes, dialect, tuple(parameters.get("condition_tabs") or ()), str(name), *limits.items()
-            return SHELF.read(path, how, lambda: read_tables(path, name))
+            return FILE_CACHE.read(path, how, lambda: read_tables(path, name))
 
     def read_tables(path: Path, name: str) -> Any:
         if form == "database":
@@ -332,7 +332,7 @@ def _digest(place: Path) -> str:
         with open_trusted(place, limit_bytes=math.inf) as handle:
             return content_digest(handle).hexdigest()
 
-    return str(SHELF.read(place, "digest", read))
+    return str(FILE_CACHE.read(place, "digest", read))
 
 
 class Golds(Sequence[Any]):
@@ -382,7 +382,7 @@ def gold_table_names(folder: Path, instance_id: str, name: str, limits: Limits) 
     """
     with _blamed_on_gold(instance_id, name):
         path = folder / resolve_in_side(instance_id, name)
-        if not SHELF.has_room_for(path):
+        if not FILE_CACHE.has_room_for(path):
             return tuple(duckdb_tables.trusted_table_names(path, limits=limits))
     return tuple(
         read_gold_files("database", {"gold": name}, folder=folder, instance_id=instance_id, limits=limits, as_it_comes=True)["gold"]

@@ -149,7 +149,7 @@ def lint_document(lint: "Lint") -> Document:
         Column(name="hint", role="why", value=lambda row: row.hint or None, wraps=True),
         Column(name="fixable", type="BOOLEAN", value=lambda row: row.change is not None, forms=MACHINES),
     ]
-    name = lint.book.folder.name
+    name = lint.gold.folder.name
     table = Table(
         columns=columns,
         rows=lint.findings,
@@ -173,10 +173,10 @@ def _finding_text(finding: "LintFinding") -> str:
 def _lint_case(lint: "Lint", finding: "LintFinding") -> Case:
     """Build a test case: an error is a failure, anything else is skipped. Its place is relative to the working directory."""
     name, _, line = finding.where.rpartition(":")
-    file = str(lint.book.folder / (name or finding.where).rpartition("/")[2])
+    file = str(lint.gold.folder / (name or finding.where).rpartition("/")[2])
     return Case(
         name=f"{finding.where}: {finding.code}",
-        classname=f"{lint.book.folder.name}.{finding.severity}",
+        classname=f"{lint.gold.folder.name}.{finding.severity}",
         kind="failure" if finding.severity == "error" else "skipped",
         type=finding.code,
         message=_finding_text(finding),
@@ -192,7 +192,7 @@ def lint_summary(lint: "Lint") -> str:
     n_fixable = sum(finding.change is not None for finding in lint.findings)
     more = [f"{lint.n_ignored} ignored"] if lint.n_ignored else []
     more += [f"--fix shows a repair of {n_fixable}"] if n_fixable else []
-    return f"{count_words(len(lint.book.instances), 'instance')}: {', '.join([*counts, *more])}"
+    return f"{count_words(len(lint.gold.instances), 'instance')}: {', '.join([*counts, *more])}"
 
 
 def contamination_document(contamination: "Contamination", name: str) -> Document:

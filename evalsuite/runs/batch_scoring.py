@@ -140,16 +140,16 @@ def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[
         return batches.get(entry.name, judge)
 
     try:
-        while (desk := judge.client.desk) is not None and read:
+        while (queue := judge.client.queue) is not None and read:
             waiting = []
             for answer in read:
-                n_before = desk.n_waiting
+                n_before = queue.n_waiting
                 result = _score(*answer, helper)
-                if desk.n_waiting > n_before:
+                if queue.n_waiting > n_before:
                     waiting.append(answer)
                 else:
                     yield result
-            desk.settle()
+            queue.settle()
             read = waiting
         for future in as_completed([threads.submit(copy_context().run, partial(_score, *answer, helper)) for answer in read]):
             yield future.result()

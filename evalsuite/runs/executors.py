@@ -69,7 +69,7 @@ class Work:
 
     `gold` comes with its hash, which every machine must confirm. `fork_server` forks the workers of this machine, `judges` those of them
     that compare, if gold was read ahead; `budget` is what the run may take; `links` are the targets of links in gold, if known;
-    `gold_shelf` is what is known of gold's files, for the cache of a worker that compares; `idle_readers` are workers that have read the
+    `cached_gold` is what is known of gold's files, for the cache of a worker that compares; `idle_readers` are workers that have read the
     submission's metadata and can become readers of pairs.
     """
 
@@ -82,7 +82,7 @@ class Work:
     judges: ForkServer | None = None
     budget: Budget | None = None
     links: Sequence[Path] | None = None
-    gold_shelf: bytes = b""
+    cached_gold: bytes = b""
     idle_readers: list[IdleWorker] = field(default_factory=list)
 
 
@@ -139,7 +139,7 @@ def local(work: Work) -> Pool:
         budget=work.budget,
         open_one=open_one,
         links=work.links,
-        gold_shelf=work.gold_shelf,
+        cached_gold=work.cached_gold,
     )
 
 

@@ -31,7 +31,7 @@ _KEPT = ("layout", "mode", "shard", "live_gold", "as_of", "allow_programs", "inv
 class RunOptions:
     """Options of a run. `rules` None means those of the suite, else official; `out` None means a new folder under `runs_folder`.
 
-    `layout` None is detected from gold, `mode` None from the submission (see `readers.layouts`). `executor` is a name of
+    `layout` None is detected from gold, `mode` None from the submission (see `gold.layouts`). `executor` is a name of
     `executors.EXECUTORS`, `scheduler` the address of a dask scheduler. `origin` is the URL that a submission was copied from, `archive` the
     archive that it was unpacked from. `errata_day` is the day on which errata must not have expired, None for today (UTC). `databases` is
     the folder of the databases that checks name, `questions` the file of questions (None: detected), `live_gold` runs gold queries even
@@ -195,7 +195,7 @@ def receipt(*, isolation: str, features: Sequence[str], jobs: int, executor: str
 
     Interpreter, system, `isolation` with its sandbox features, jobs, and an executor other than the local one.
     """
-    mechanisms = "+".join([isolation, *(wall for wall in features if wall != "limits")])
+    mechanisms = "+".join([isolation, *(feature for feature in features if feature != "limits")])
     return {
         "isolation": mechanisms,
         "jobs": jobs,

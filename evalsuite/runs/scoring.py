@@ -412,7 +412,7 @@ def _open_resources(planned: Planned, fork_server: ForkServer | None, judges: Fo
         judges=judges,
         budget=planned.budget,
         links=planned.links,
-        gold_shelf=planned.gold_files.to_shelf(),
+        cached_gold=planned.gold_files.to_cache(),
         idle_readers=planned.idle_readers,
     )
     pool = open_executor(options.executor, work)

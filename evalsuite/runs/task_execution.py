@@ -302,7 +302,7 @@ def read_ahead(folder: Path, limits: Mapping[str, int | float], orders: Sequence
 
     Reading happens in a separate process: duckdb would leave threads behind, which a fork does not copy.
     """
-    from evalsuite.readers.load_answer import SHELF, Golds, read_gold_files
+    from evalsuite.readers.load_answer import FILE_CACHE, Golds, read_gold_files
 
     source, target = os.pipe()
     pid = os.fork()
@@ -316,16 +316,16 @@ def read_ahead(folder: Path, limits: Mapping[str, int | float], orders: Sequence
                         list(read["gold"])
                 except FaultError:
                     continue
-                if SHELF.is_full:
+                if FILE_CACHE.is_full:
                     break
             with os.fdopen(target, "wb") as pipe:
-                pipe.write(SHELF.to_bytes())
+                pipe.write(FILE_CACHE.to_bytes())
         finally:
             os._exit(0)
     os.close(target)
     with os.fdopen(source, "rb") as pipe:
-        shelf_bytes = pipe.read()
+        cached_files = pipe.read()
     # Half of it is nothing: judges then read gold themselves.
-    if os.waitpid(pid, 0)[1] == 0 and shelf_bytes:
-        SHELF.take(shelf_bytes)
+    if os.waitpid(pid, 0)[1] == 0 and cached_files:
+        FILE_CACHE.take(cached_files)
     gc.freeze()

@@ -78,7 +78,7 @@ class Setup:
 
     `readable` are the paths that each role may read if the kernel has Landlock. Without `opens_files` all answers are texts, and nothing is
     read for them. `needs_numpy`: the fork server has imported numpy for them, and duckdb for databases; a worker forked before has neither.
-    `gold_shelf` goes into the judge's cache of gold files.
+    `cached_gold` goes into the judge's cache of gold files.
     """
 
     isolation: str
@@ -87,11 +87,11 @@ class Setup:
     gold_inodes: frozenset[tuple[int, int]]
     opens_files: bool = True
     needs_numpy: bool = False
-    gold_shelf: bytes = b""
+    cached_gold: bytes = b""
 
     def to_bytes(self, role: str) -> bytes:
         """Return the set-up message of a worker."""
-        more = {} if role == "reader" else {**worker_setup(), "shelf": self.gold_shelf}
+        more = {} if role == "reader" else {**worker_setup(), "cached_gold": self.cached_gold}
         return pack_setup(self.limits, self.readable.get(role, ()), sandboxed=self.isolation != "none", more=more)
 
 
@@ -106,7 +106,7 @@ def set_up(
     opens_files: bool = True,
     needs_numpy: bool = False,
     links: Sequence[Path] | None = None,
-    gold_shelf: bytes = b"",
+    cached_gold: bytes = b"",
 ) -> Setup:
     """Return the set-up of a run's worker pairs: the reader may read the submission and never gold, the judge the reverse.
 
@@ -127,7 +127,7 @@ def set_up(
         gold_inodes=gold_inodes,
         opens_files=opens_files,
         needs_numpy=needs_numpy,
-        gold_shelf=gold_shelf,
+        cached_gold=cached_gold,
     )
 
 
@@ -391,12 +391,12 @@ class Pool:
         fork_server: ForkServer | None = None,
         budget: Budget | None = None,
         links: Sequence[Path] | None = None,
-        gold_shelf: bytes = b"",
+        cached_gold: bytes = b"",
     ) -> None:
         self.jobs, self.isolation, self.gold_inodes = jobs, isolation, gold_inodes
         self._built: Sequence[str] = ()
         self._open_one, self._order, self._fork_server, self._budget = open_one, order, fork_server, budget
-        self._owns_fork_server, self._links, self._gold_shelf = fork_server is None, links, gold_shelf
+        self._owns_fork_server, self._links, self._cached_gold = fork_server is None, links, cached_gold
         self._pairs: list[WorkerPair] = []
         self._opened: list[WorkerPair] = []
         self._again: deque[tuple[Task, str]] = deque()
@@ -444,7 +444,7 @@ class Pool:
 
         from evalsuite.runs.task_execution import score_task
 
-        threads, retries = ThreadPoolExecutor(self.jobs + 1, thread_name_prefix="jails"), list[tuple[Task, Result]]()
+        threads, retries = ThreadPoolExecutor(self.jobs + 1, thread_name_prefix="programs"), list[tuple[Task, Result]]()
         try:
             under_way = {threads.submit(copy_context().run, self._score_here, task, budget): task for task in tasks}
             for done in as_completed(under_way):
@@ -507,7 +507,7 @@ class Pool:
             opens_files=any(map(opens_files, tasks)),
             needs_numpy="numpy" in self._modules,
             links=self._links,
-            gold_shelf=self._gold_shelf,
+            cached_gold=self._cached_gold,
         )
 
     def _pair_results(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:

@@ -178,7 +178,7 @@ def build_hook(refused: tuple[str, ...]) -> None:
         place = place.decode("utf-8", "replace") if isinstance(place, bytes) else place
         return any((place + os.sep).startswith(root) for root in roots if root)
 
-    def wall(event: str, arguments: Any) -> None:
+    def refuse(event: str, arguments: Any) -> None:
         if event == "import" and arguments[0] in unseen:
             # A library that can do without the feature expects this error.
             raise ImportError("not allowed here: " + arguments[0])
@@ -199,4 +199,4 @@ def build_hook(refused: tuple[str, ...]) -> None:
                 if isinstance(path, str | bytes | os.PathLike) and not inside(path, (folder, *roots) if lists else (folder,)):
                     raise PermissionError("not allowed here: " + event)
 
-    sys.addaudithook(wall)
+    sys.addaudithook(refuse)

@@ -52,29 +52,29 @@ class Ended(NamedTuple):
     seconds: float = 0.0
 
 
-def run_program(program: str, test: str, *, timeout_seconds: float, memory_mib: int, jailed: bool = True) -> Ended:
+def run_program(program: str, test: str, *, timeout_seconds: float, memory_mib: int, sandboxed: bool = True) -> Ended:
     """Run the test on the program: `passed` if it ends without an error, `timeout` if it is killed for its time, else `failed`.
 
-    The test sees the program's names as if it followed the program in one file. With `jailed` False both run with limits and an audit hook
-    only, which a program can circumvent.
+    The test sees the program's names as if it followed the program in one file. With `sandboxed` False both run with limits and an audit
+    hook only, which a program can circumvent.
     """
     for _ in range(2):
-        ended = _run_once(program, test, timeout_seconds=timeout_seconds, memory_mib=memory_mib, jailed=jailed)
+        ended = _run_once(program, test, timeout_seconds=timeout_seconds, memory_mib=memory_mib, sandboxed=sandboxed)
         if ended is not None and ended.outcome != "killed":
             return ended
     # Without a sandbox a program can kill each of its processes itself.
-    if ended is not None and jailed:
+    if ended is not None and sandboxed:
         return Ended("unrun", "the operating system killed it twice, not a limit of the run: is there too little memory?", ended.seconds)
     return Ended("failed")
 
 
-def _run_once(program: str, test: str, *, timeout_seconds: float, memory_mib: int, jailed: bool) -> Ended | None:
+def _run_once(program: str, test: str, *, timeout_seconds: float, memory_mib: int, sandboxed: bool) -> Ended | None:
     """Return the outcome: `killed` if the system killed one of the processes; None if the test's process ended without a verdict."""
     source, behind = program.encode("utf-8", "surrogatepass"), test.encode("utf-8", "surrogatepass")
     message = _HEADER.pack(len(source), len(behind)) + source + behind
-    with contextlib.nullcontext(os.sep) if jailed else _own_folder() as folder:
+    with contextlib.nullcontext(os.sep) if sandboxed else _own_folder() as folder:
         process = subprocess.Popen(
-            _command(memory_mib, timeout_seconds, jailed=jailed),
+            _command(memory_mib, timeout_seconds, sandboxed=sandboxed),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -93,7 +93,7 @@ def _run_once(program: str, test: str, *, timeout_seconds: float, memory_mib: in
             _end(process)
 
 
-def _command(memory_mib: int, seconds: float, *, jailed: bool) -> list[str]:
+def _command(memory_mib: int, seconds: float, *, sandboxed: bool) -> list[str]:
     # Only this package and msgspec are on the path; both are removed before the program runs.
     packing = find_spec("msgspec")
     assert packing is not None
@@ -101,7 +101,7 @@ def _command(memory_mib: int, seconds: float, *, jailed: bool) -> list[str]:
     installed = sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")})
     code = (
         f"import sys; sys.path[:0] = {import_roots}; from evalsuite.sandbox.program_start import begin; "
-        f"begin({memory_mib}, {seconds}, {installed}, jailed={jailed})"
+        f"begin({memory_mib}, {seconds}, {installed}, sandboxed={sandboxed})"
     )
     return [sys.executable, *_BARE, "-c", code]
 

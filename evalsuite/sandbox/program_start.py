@@ -73,7 +73,7 @@ class Limits:
             resource.setrlimit(kind, (value, value))
 
 
-def begin(memory_mib: int, seconds: float, installed: Sequence[str], *, jailed: bool) -> NoReturn:
+def begin(memory_mib: int, seconds: float, installed: Sequence[str], *, sandboxed: bool) -> NoReturn:
     """Entry point: run the program and the test from standard input, and write the verdict to standard output."""
     # Both sides need it, and one of them cannot read its files later.
     from msgspec import msgpack  # noqa: F401
@@ -81,7 +81,7 @@ def begin(memory_mib: int, seconds: float, installed: Sequence[str], *, jailed: 
     limits = Limits(memory_mib, seconds, installed)
     for name in _ONE_THREAD:
         os.environ[name] = "1"
-    if not jailed:
+    if not sandboxed:
         _divide(limits, None)
     die_with_parent()
     uid, gid = os.getuid(), os.getgid()

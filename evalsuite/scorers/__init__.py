@@ -43,7 +43,7 @@ def worker_setup() -> dict[str, Any]:
 def prepare_worker(setup: Mapping[str, Any]) -> None:
     """Register the scorers and metrics of `worker_setup` in a worker, and fill its cache of gold files."""
     SCORERS.register_all(setup["plugins"], setup["metrics"])
-    if setup.get("shelf"):
-        from evalsuite.readers.load_answer import SHELF
+    if setup.get("cached_gold"):
+        from evalsuite.readers.load_answer import FILE_CACHE
 
-        SHELF.take(setup["shelf"])
+        FILE_CACHE.take(setup["cached_gold"])

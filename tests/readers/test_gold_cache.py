@@ -19,8 +19,8 @@ LIMITS = resolve_limits()
 def shelf(monkeypatch: pytest.MonkeyPatch) -> FileCache:
     """An empty shelf in the place of this process's own."""
     made = FileCache()
-    monkeypatch.setattr(load_answer, "SHELF", made)
-    monkeypatch.setattr("evalsuite.readers.load_answer.SHELF", made)
+    monkeypatch.setattr(load_answer, "FILE_CACHE", made)
+    monkeypatch.setattr("evalsuite.readers.load_answer.FILE_CACHE", made)
     return made
 
 
@@ -117,7 +117,7 @@ def test_digests_of_gold_are_known_with_its_files(tmp_path: Path, shelf: FileCac
     make(tmp_path)
     (tmp_path / "x_eval.jsonl").touch()
     gold = gold_files.read_gold_files(tmp_path)
-    shelf.take(gold.to_shelf())
+    shelf.take(gold.to_cache())
     assert load_answer._digest(tmp_path / "a" / "gold.csv") == gold.digests["a/gold.csv"]
     assert (shelf.n_read, shelf._n_bytes) == (0, 64 * len(gold.digests))
 

@@ -1,4 +1,4 @@
-"""Whole runs of programs: jailed without being asked, bounded in time, and nothing is left behind."""
+"""Whole runs of programs: sandboxed without being asked, bounded in time, and nothing is left behind."""
 
 import json
 import os

@@ -6,7 +6,7 @@
 from typing import Final
 
 from evalsuite.analysis.causes import error_hypotheses as errors
-from evalsuite.analysis.causes import error_injection as inject
+from evalsuite.analysis.causes import error_injection as injection
 from evalsuite.analysis.causes import table_repairs as repairs
 from evalsuite.analysis.causes.error_hypotheses import ErrorHypothesis
 from evalsuite.analysis.causes.table_repairs import Repair
@@ -14,71 +14,74 @@ from evalsuite.analysis.causes.values import DAY
 from evalsuite.core.dataclasses import dataclass
 
 ERROR_HYPOTHESES: Final[tuple[ErrorHypothesis, ...]] = (
-    ErrorHypothesis("null and zero", "0 and NULL are confused", errors.null_and_zero, inject.plant_null_and_zero),
-    ErrorHypothesis("null word", "a word where gold is NULL", errors.for_each_value(errors.null_word), inject.plant_null_word),
+    ErrorHypothesis("null and zero", "0 and NULL are confused", errors.null_and_zero, injection.inject_null_and_zero),
+    ErrorHypothesis("null word", "a word where gold is NULL", errors.for_each_value(errors.null_word), injection.inject_null_word),
     ErrorHypothesis(
         "spaces", "spaces, hyphens or underscores differ",
-        errors.same_text("spaces"), inject.plant_text(lambda text: text.replace(" ", "  ")),
+        errors.same_text("spaces"), injection.inject_text(lambda text: text.replace(" ", "  ")),
     ),
-    ErrorHypothesis("case", "upper and lower case differ", errors.same_text("case"), inject.plant_text(str.swapcase)),
+    ErrorHypothesis("case", "upper and lower case differ", errors.same_text("case"), injection.inject_text(str.swapcase)),
     ErrorHypothesis(
         "quotes", "quotation marks around the text, or around gold's, are added",
-        errors.quotes, inject.plant_text(lambda text: f"'{text}'"),
+        errors.quotes, injection.inject_text(lambda text: f"'{text}'"),
     ),
-    ErrorHypothesis("accents", "accents or forms of letters differ", errors.same_text("accents"), inject.plant_text(errors.strip_accents)),
+    ErrorHypothesis(
+        "accents", "accents or forms of letters differ",
+        errors.same_text("accents"), injection.inject_text(errors.strip_accents),
+    ),
     ErrorHypothesis(
         "characters lost",
         "characters beyond ASCII are lost",
         errors.for_each_value(errors.characters_lost),
-        inject.plant_text(errors.drop_symbols),
+        injection.inject_text(errors.drop_symbols),
     ),
     ErrorHypothesis(
         "encoding", "the text was read in the wrong encoding, or contains HTML entities",
-        errors.encoding, inject.plant_text(lambda text: text.encode().decode("latin-1")),
+        errors.encoding, injection.inject_text(lambda text: text.encode().decode("latin-1")),
     ),
-    ErrorHypothesis("punctuation", "punctuation differs", errors.same_text("punctuation"), inject.plant_text(inject.add_full_stop)),
+    ErrorHypothesis("punctuation", "punctuation differs", errors.same_text("punctuation"), injection.inject_text(injection.add_full_stop)),
     ErrorHypothesis(
         "stored as text", "values are stored as text, or texts as other values",
-        errors.stored_as_text, inject.plant_stored_as_text,
+        errors.stored_as_text, injection.inject_stored_as_text,
     ),
-    ErrorHypothesis("number in text", "the numbers are written as text", errors.number_in_text, inject.plant_number_in_text),
-    ErrorHypothesis("leading zeros", "leading zeros differ", errors.for_each_value(errors.leading_zeros), inject.plant_leading_zeros),
-    ErrorHypothesis("date form", "dates are written in another form", errors.date_form, inject.plant_date_form),
+    ErrorHypothesis("number in text", "the numbers are written as text", errors.number_in_text, injection.inject_number_in_text),
+    ErrorHypothesis("leading zeros", "leading zeros differ", errors.for_each_value(errors.leading_zeros), injection.inject_leading_zeros),
+    ErrorHypothesis("date form", "dates are written in another form", errors.date_form, injection.inject_date_form),
     ErrorHypothesis(
         "day and month", "days and months are exchanged", errors.day_and_month,
-        inject.plant_day_and_month, scope=errors.exchanged_days,
+        injection.inject_day_and_month, scope=errors.exchanged_days,
     ),
-    ErrorHypothesis("off by one day", "dates are one day off", errors.off_by_a_day, inject.plant_instant(DAY)),
+    ErrorHypothesis("off by one day", "dates are one day off", errors.off_by_a_day, injection.inject_instant(DAY)),
     ErrorHypothesis("summer time", "times are one hour off in one season", errors.summer_time, partial=True),
-    ErrorHypothesis("time zone", "times are shifted, as in another time zone", errors.time_zone, inject.plant_zone),
-    ErrorHypothesis("epoch time", "times are counted from 1970", errors.epoch_time, inject.plant_epoch),
-    ErrorHypothesis("time cut off", "the time of day, the day or the month is cut off", errors.time_cut, inject.plant_time_cut),
-    ErrorHypothesis("sign", "the sign is the opposite", errors.sign, inject.plant_number(lambda value: -value)),
+    ErrorHypothesis("time zone", "times are shifted, as in another time zone", errors.time_zone, injection.inject_zone),
+    ErrorHypothesis("epoch time", "times are counted from 1970", errors.epoch_time, injection.inject_epoch),
+    ErrorHypothesis("time cut off", "the time of day, the day or the month is cut off", errors.time_cut, injection.inject_time_cut),
+    ErrorHypothesis("sign", "the sign is the opposite", errors.sign, injection.inject_number(lambda value: -value)),
     ErrorHypothesis(
         "times 100", "the numbers are 100 times gold's, or 1 % of them",
-        errors.scale_by(["100"]), inject.plant_number(lambda v: v * 100),
+        errors.scale_by(["100"]), injection.inject_number(lambda v: v * 100),
     ),
     ErrorHypothesis(
         "unit", "the numbers are in another unit",
-        errors.scale_by(list(errors.UNITS)), inject.plant_number(lambda v: v / 1000),
+        errors.scale_by(list(errors.UNITS)), injection.inject_number(lambda v: v / 1000),
     ),
-    ErrorHypothesis("off by one", "the numbers are off by one", errors.off_by_one, inject.plant_off_by_one),
-    ErrorHypothesis("rounding", "the numbers have lost digits", errors.rounding, inject.plant_rounding),
+    ErrorHypothesis("off by one", "the numbers are off by one", errors.off_by_one, injection.inject_off_by_one),
+    ErrorHypothesis("rounding", "the numbers have lost digits", errors.rounding, injection.inject_rounding),
     ErrorHypothesis("fan-out", "rows are counted several times, as after a join that fans out", errors.fan_out, partial=True),
     ErrorHypothesis(
         "constant factor", "all numbers are off by one factor",
-        errors.constant_factor, inject.plant_number(lambda value: value * 7),
+        errors.constant_factor, injection.inject_number(lambda value: value * 7),
     ),
     ErrorHypothesis(
         "true and false", "yes and no are written in other words",
-        errors.truths(same=True), inject.plant_truth(("yes", "no"), same=True),
+        errors.truths(same=True), injection.inject_truth(("yes", "no"), same=True),
     ),
     ErrorHypothesis(
         "inverted", "true and false are exchanged",
-        errors.truths(same=False), inject.plant_truth(("true", "false"), same=False),
+        errors.truths(same=False), injection.inject_truth(("true", "false"), same=False),
     ),
     ErrorHypothesis("default value", "a constant where gold is NULL", errors.default_value),
-    ErrorHypothesis("value lost", "NULL where gold has a value", errors.for_each_value(errors.value_lost), inject.plant_value_lost),
+    ErrorHypothesis("value lost", "NULL where gold has a value", errors.for_each_value(errors.value_lost), injection.inject_value_lost),
 )  # fmt: skip
 
 

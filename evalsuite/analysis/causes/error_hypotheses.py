@@ -2,7 +2,7 @@
 
 Each hypothesis looks at (gold, predicted) pairs, decides whether one simple error made all of them wrong, and undoes it. `undo` gets the
 pairs of one column (or text, or tree) that differ. If the hypothesis holds for every pair it returns its sentence, or "" for the general
-one; the error undone gives gold's values, unless a `Fixed` names others. `plant` does the opposite to one gold value, or returns `NOTHING`
+one; the error undone gives gold's values, unless a `Fixed` names others. `inject` does the opposite to one gold value, or returns `NOTHING`
 if it cannot.
 """
 
@@ -136,7 +136,7 @@ def _halves(ties: Sequence[tuple[Decimal, Decimal]]) -> str:
     return f" (halves {' or '.join(names) or 'either way'})"
 
 
-Plant = Callable[[Any, bool], Any]
+Inject = Callable[[Any, bool], Any]
 _TRUE: Final = {"true", "t", "yes", "y", "1", "1.0", "on"}
 _FALSE: Final = {"false", "f", "no", "n", "0", "0.0", "off"}
 
@@ -155,7 +155,7 @@ Undo = Callable[[Sequence[Pair]], Fixed | str | None]
 
 @dataclass(frozen=True, slots=True)
 class ErrorHypothesis:
-    """A hypothesis about wrong values: `says` is its sentence, `undo` undoes the error, `plant` injects it into a gold value.
+    """A hypothesis about wrong values: `says` is its sentence, `undo` undoes the error, `inject` injects it into a gold value.
 
     A `partial` hypothesis leaves some cells of a column right. `scope` gets the right pairs of a column, and returns in words which of its
     cells were changed (empty if all of them).
@@ -164,7 +164,7 @@ class ErrorHypothesis:
     name: str
     says: str
     undo: Undo
-    plant: Plant | None = None
+    inject: Inject | None = None
     partial: bool = False
     scope: Callable[[Sequence[Pair]], str] | None = None
 

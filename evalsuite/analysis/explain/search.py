@@ -48,11 +48,11 @@ _FEWEST_OF_FACTOR: Final = 3
 _FEWEST_SCRAMBLED: Final = 6
 _SHIFTS: Final = ("off by one", "off by one day")
 _NEVER_OF_ONE: Final = ("off by one", "unit", "fan-out")
-_NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding", "fan-out", "constant factor",
+_NUMBER_ERRORS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding", "fan-out", "constant factor",
                         "leading zeros")  # fmt: skip
-_NULL_LAWS: Final = ("null and zero", "null word")
-_TRUTH_LAWS: Final = ("true and false", "inverted")
-_TIME_LAWS: Final = ("off by one day", "day and month", "time zone", "time cut off")
+_NULL_ERRORS: Final = ("null and zero", "null word")
+_TRUTH_ERRORS: Final = ("true and false", "inverted")
+_TIME_ERRORS: Final = ("off by one day", "day and month", "time zone", "time cut off")
 _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")
 
 
@@ -61,7 +61,7 @@ def chance_of(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequen
 
     `column` are gold's values in the column of the pairs. The draws are deterministic: the same pairs have the same share.
     """
-    if hypothesis.name in _TRUTH_LAWS:
+    if hypothesis.name in _TRUTH_ERRORS:
         # A wrong boolean is always the other one, so only a whole column counts as inverted.
         some_right = hypothesis.name == "inverted" and len(pairs) < sum(value is not None for value in column)
         return 1.0 if some_right else 0.5 ** len(pairs)
@@ -72,7 +72,7 @@ def chance_of(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequen
     if hypothesis.name == "fan-out" and not telling:
         return 1.0
     chance = _chance_under_any_name(hypothesis, telling, column)
-    if hypothesis.name in _NULL_LAWS:
+    if hypothesis.name in _NULL_ERRORS:
         # A fill value for NULL is a habit of the writer, however many NULLs there are; one or two are no proof.
         return max(min(chance, FITS), PROVED if len(pairs) < MOST_OF_ANY else 0.0)
     return max(chance, PROVED) if _is_never_proof(hypothesis, telling) else chance
@@ -92,7 +92,7 @@ def _choose_telling_pairs(hypothesis: ErrorHypothesis, pairs: Sequence[Pair]) ->
 def _chance_under_any_name(hypothesis: ErrorHypothesis, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
     """Return the share of tries in which the hypothesis fits; for few pairs, any hypothesis that would have been named instead."""
     chance = _chance([hypothesis], pairs, column)
-    for family in (_NUMBER_LAWS, _TIME_LAWS):
+    for family in (_NUMBER_ERRORS, _TIME_ERRORS):
         if chance <= FITS and len(pairs) <= MOST_OF_ANY and hypothesis.name in family:
             chance = max(chance, _chance([entry for entry in ERROR_HYPOTHESES if entry.name in family], pairs, column))
     return chance
@@ -289,7 +289,7 @@ def _share_of_kind(hypotheses: Sequence[ErrorHypothesis], pairs: Sequence[Pair],
         kinds = [list(_draw_similar(number, random_)) for number in numbers if number is not None]
         return _share(hypotheses, pairs, _draws(kinds, pairs, n_tries, random_))
     if all(isinstance(pair.gold, str) and _INSTANT.fullmatch(pair.gold) for pair in pairs):
-        n_days = _NEAR if any(hypothesis.name in _TIME_LAWS for hypothesis in hypotheses) else _HALF_A_YEAR
+        n_days = _NEAR if any(hypothesis.name in _TIME_ERRORS for hypothesis in hypotheses) else _HALF_A_YEAR
         moments = [list(_moments(pair.gold, n_days, random_)) for pair in pairs]
         return _share(hypotheses, pairs, ([random_.choice(kind) for kind in moments] for _ in range(n_tries)))
     return 0.0

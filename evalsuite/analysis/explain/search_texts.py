@@ -16,8 +16,8 @@ from evalsuite.core.dataclasses import dataclass
 MOST_TOKENS: Final = 12
 MOST_WINDOWS: Final = 2000
 LONGEST_ANSWER: Final = 20_000
-_NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding")
-_TEXT_LAWS: Final = ("spaces", "case", "quotes", "accents", "characters lost", "encoding", "punctuation")
+_NUMBER_ERRORS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding")
+_TEXT_ERRORS: Final = ("spaces", "case", "quotes", "accents", "characters lost", "encoding", "punctuation")
 # Words may be joined by hyphens or underscores instead of spaces.
 _WORD: Final = re.compile(r"[^\s_\-]+")
 _PART: Final = re.compile(r"(?<=[.!?;])\s+|\n+|,\s+|\s[-\u2013\u2014]\s|:\s+")
@@ -108,7 +108,7 @@ def _keep_one_token(tokens: Sequence[_Token], n_numbers: int, answer: str) -> Tr
 def _correct_in_place(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
     """Correct one number of the answer by one hypothesis: in place, then alone."""
     for alone in (False, True):
-        for hypothesis in _hypotheses(_NUMBER_LAWS):
+        for hypothesis in _hypotheses(_NUMBER_ERRORS):
             for token in tokens:
                 for number in numbers:
                     mended = _mend_number(hypothesis, number, token)
@@ -139,7 +139,7 @@ class _Mended:
 
 def _correct_all(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
     """Correct every gold number by the same hypothesis, if all of them are required; numbers that are already right stay."""
-    for hypothesis in _hypotheses(_NUMBER_LAWS):
+    for hypothesis in _hypotheses(_NUMBER_ERRORS):
         mended = _mend_numbers(hypothesis, numbers, tokens)
         if not mended:
             continue
@@ -271,7 +271,7 @@ def _find_wrong_phrase(windows: "_Windows", gold: str) -> tuple[int, int, Cause]
     for start, stop in islice(windows.like(gold), MOST_WINDOWS):
         window = windows.answer[start:stop]
         pairs = [Pair(gold, window)]
-        for hypothesis in _hypotheses(_TEXT_LAWS):
+        for hypothesis in _hypotheses(_TEXT_ERRORS):
             fixed = hypothesis.fix(pairs)
             if fixed is not None:
                 where = f"gold {show(gold)}, submitted {show(window)}"

@@ -458,7 +458,7 @@ def _write_number(new: Decimal, like: Any) -> Any:
 
 
 # Error hypotheses that are injected into a whole column, with the condition under which the result is certainly wrong.
-COLUMN_LAWS: Final = ("null and zero", "times 100", "sign", "off by one", "off by one day")
+COLUMN_ERRORS: Final = ("null and zero", "times 100", "sign", "off by one", "off by one day")
 MOST_CELLS_PLANTED: Final = 200
 MOST_CANDIDATES: Final = 20
 _SHIFTS: Final = 5
@@ -478,7 +478,7 @@ def table_mutants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
         yield Edit(kind="row doubled", rows=sorted([*range(n), random_.randrange(n)]))
     alone = _columns_without_twin(pair)
     yield from _change_one_cell(pair, alone, random_)
-    for name in COLUMN_LAWS:
+    for name in COLUMN_ERRORS:
         yield from _plant_errors(pair, alone, name, random_)
     yield from small_changes(pair, alone, random_)
     if pair.ordered and n > 1 and len(set(_clear_rows(pair))) > 1 and _clear_rows(pair) != _clear_rows(pair)[::-1]:
@@ -552,12 +552,12 @@ def _change_value(value: Any, *, native: bool) -> Any:
 def _plant_errors(pair: TablePair, alone: Sequence[int], name: str, random_: random.Random) -> Iterator[Edit]:
     """Yield the errors of hypotheses in the cells of one needed column, the first in random order in which they are certainly wrong."""
     columns, native = random_.sample(alone, len(alone)), pair.native
-    plant = hypothesis(name).plant
-    assert plant is not None
+    inject = hypothesis(name).inject
+    assert inject is not None
     for k in columns:
         cells: dict[int, Any] = {}
         for row, value in enumerate(pair.gold.columns[k]):
-            wrong = plant(value, native)
+            wrong = inject(value, native)
             if wrong is not NOTHING and _differs(value, wrong, native=native):
                 cells[row] = wrong
             if len(cells) == MOST_CELLS_PLANTED:

@@ -24,13 +24,13 @@ from evalsuite.analysis.gold_checks.lint_values import (
     IGNORE_KEY,
     QUESTIONS,
     TABLE_FORMS,
-    Book,
     GoldTable,
     Kind,
+    LintedGold,
     LintFinding,
     Severity,
     Spot,
-    open_book,
+    read_linted_gold,
     reader_fault,
 )
 from evalsuite.compare.messages import lines_below, other_delimiter, other_format
@@ -59,12 +59,12 @@ _UNREAD |= {"NOT_A_TABLE": "gold-view"}
 _MOST_STRAY = 20
 
 
-def find_unread_files(book: Book) -> Iterator[LintFinding]:
+def find_unread_files(linted: LintedGold) -> Iterator[LintFinding]:
     """Gold files that the table reader cannot read, each under the code of its fault."""
-    for spot, file, fault in book.unread:
+    for spot, file, fault in linted.unread:
         hint = FAULTS[fault.code].hint
         if fault.code == "MISSING_FILE":
-            folder = book.folder / spot.instance.instance_id
+            folder = linted.folder / spot.instance.instance_id
             near = [place.name for place in folder.iterdir() if place.name.lower() == file.lower()] if folder.is_dir() else []
             belongs = f"gold files belong in <gold>/{spot.instance.instance_id}/"
             hint = f"there is {near[0]!r}: file names are case-sensitive" if near else belongs
@@ -79,18 +79,18 @@ def find_repeated_files(spot: Spot) -> Iterator[LintFinding]:
         yield spot.finding("repeated-file", "gold names a file twice among its alternatives", hint="remove one")
 
 
-def find_stray_files(book: Book) -> Iterator[LintFinding]:
+def find_stray_files(linted: LintedGold) -> Iterator[LintFinding]:
     """Folders that belong to no instance, and files that no check names."""
-    used = _named_files(book)
+    used = _named_files(linted)
     # In the other layouts all instances share one folder of tables and one of queries.
     shared = {name.split("/")[0] for names in used.values() for name in names if isinstance(name, FromRoot)}
     shared |= {"sql"} if shared else set()
     # Gold that is a single file has no folders of instances.
-    for folder in sorted(place for place in book.folder.glob("*") if place.is_dir() and not place.name.startswith(".")):
+    for folder in sorted(place for place in linted.folder.glob("*") if place.is_dir() and not place.name.startswith(".")):
         if folder.name in shared or is_bytecode(folder.name):
             continue
-        if folder.name not in book.raw:
-            yield _finding_at(book, "stray-folder", "", f"{folder.name}/ belongs to no instance", "remove it, or add the instance")
+        if folder.name not in linted.raw:
+            yield _finding_at(linted, "stray-folder", "", f"{folder.name}/ belongs to no instance", "remove it, or add the instance")
             continue
         if folder.name not in used:
             # A user-defined scorer may read any file.
@@ -98,14 +98,14 @@ def find_stray_files(book: Book) -> Iterator[LintFinding]:
         files = [place for place in sorted(folder.rglob("*")) if place.is_file() and not place.name.startswith(".")]
         strays = [place for place in files if place.relative_to(folder).as_posix() not in used[folder.name]]
         for place in strays[:_MOST_STRAY]:
-            name = place.relative_to(book.folder).as_posix()
-            yield _finding_at(book, "stray-file", folder.name, f"no check names {name}", "remove it, or name it in gold")
+            name = place.relative_to(linted.folder).as_posix()
+            yield _finding_at(linted, "stray-file", folder.name, f"no check names {name}", "remove it, or name it in gold")
 
 
-def _named_files(book: Book) -> dict[str, set[str]]:
+def _named_files(linted: LintedGold) -> dict[str, set[str]]:
     """Return the files that each instance's checks name; instances with a scorer that is not bundled are left out."""
-    used: dict[str, set[str]] = {instance.instance_id: set() for instance in book.instances}
-    for spot in book.spots():
+    used: dict[str, set[str]] = {instance.instance_id: set() for instance in linted.instances}
+    for spot in linted.spots():
         if spot.check.scorer not in SCORERS.bundled:
             used.pop(spot.instance.instance_id, None)
         query = [GOLD_QUERY] if spot.check.extra.get("temporal") is True else []
@@ -116,33 +116,35 @@ def _named_files(book: Book) -> dict[str, set[str]]:
     return used
 
 
-def find_misplaced_files(book: Book) -> Iterator[LintFinding]:
+def find_misplaced_files(linted: LintedGold) -> Iterator[LintFinding]:
     """Gold files at the top of the folder, where they are not read: a table that is one folder too high."""
-    named_files = {str(name) for names in _named_files(book).values() for name in names}
-    for place in sorted(book.folder.glob("*")):
-        if place.is_file() and place.name in named_files and place not in (find_spec(book.spec), book.folder / SUITE_FILE):
-            yield _finding_at(book, "misplaced-file", "", f"{place.name} is next to the spec", "gold files belong in <gold>/<instance_id>/")
+    named_files = {str(name) for names in _named_files(linted).values() for name in names}
+    for place in sorted(linted.folder.glob("*")):
+        if place.is_file() and place.name in named_files and place not in (find_spec(linted.spec), linted.folder / SUITE_FILE):
+            yield _finding_at(
+                linted, "misplaced-file", "", f"{place.name} is next to the spec", "gold files belong in <gold>/<instance_id>/"
+            )
 
 
-def find_linked_files(book: Book) -> Iterator[LintFinding]:
+def find_linked_files(linted: LintedGold) -> Iterator[LintFinding]:
     """Gold files that are links out of the folder: a copy of the folder loses them."""
-    for place in sorted(book.folder.rglob("*")):
-        if place.is_symlink() and not place.resolve().is_relative_to(book.folder.resolve()):
-            owner = place.relative_to(book.folder).parts[0]
-            id_ = owner if owner in book.raw else ""
-            message = f"{place.relative_to(book.folder).as_posix()} is a link out of the gold folder"
-            yield _finding_at(book, "linked-file", id_, message, "replace the link by the file")
+    for place in sorted(linted.folder.rglob("*")):
+        if place.is_symlink() and not place.resolve().is_relative_to(linted.folder.resolve()):
+            owner = place.relative_to(linted.folder).parts[0]
+            id_ = owner if owner in linted.raw else ""
+            message = f"{place.relative_to(linted.folder).as_posix()} is a link out of the gold folder"
+            yield _finding_at(linted, "linked-file", id_, message, "replace the link by the file")
 
 
-def _finding_at(book: Book, code: str, id_: str, message: str, hint: str) -> LintFinding:
-    where = f"{book.name}:{book.raw[id_][0]}" if id_ in book.raw else f"{book.name}:1"
+def _finding_at(linted: LintedGold, code: str, id_: str, message: str, hint: str) -> LintFinding:
+    where = f"{linted.name}:{linted.raw[id_][0]}" if id_ in linted.raw else f"{linted.name}:1"
     return LintFinding(code=code, where=where, instance_id=id_, message=message, hint=hint)
 
 
-def find_odd_ids(book: Book) -> Iterator[LintFinding]:
+def find_odd_ids(linted: LintedGold) -> Iterator[LintFinding]:
     """Ids that cannot be folder names, and ids that differ only in case or Unicode form: one folder on many systems."""
     seen: dict[str, str] = {}
-    for spot in book.spots():
+    for spot in linted.spots():
         id_ = spot.instance.instance_id
         if spot.index:
             continue
@@ -208,10 +210,10 @@ def find_equal_tables(table: GoldTable) -> Iterator[LintFinding]:
         yield table.finding("equal-alternatives", f"the same table as {file}", hint="remove one")
 
 
-def find_equal_questions(book: Book) -> Iterator[LintFinding]:
+def find_equal_questions(linted: LintedGold) -> Iterator[LintFinding]:
     """Two instances with the same question."""
     seen: dict[str, str] = {}
-    for spot in book.spots():
+    for spot in linted.spots():
         if spot.index:
             continue
         for key in QUESTIONS:
@@ -248,15 +250,15 @@ _READER_CODES: Final[dict[str, tuple[Severity, str, str]]] = {
 }
 
 
-def find_broken_lines(book: Book) -> Iterator[LintFinding]:
+def find_broken_lines(linted: LintedGold) -> Iterator[LintFinding]:
     """Lines that could not be read at all."""
-    yield from book.broken
+    yield from linted.broken
 
 
-def find_odd_layout(book: Book) -> Iterator[LintFinding]:
+def find_odd_layout(linted: LintedGold) -> Iterator[LintFinding]:
     """A spec that is not one object per line."""
-    for line, text in book.notes:
-        yield LintFinding(code="odd-layout", where=f"{book.name}:{line}", instance_id="", message=text, hint="write one object per line")
+    for line, text in linted.notes:
+        yield LintFinding(code="odd-layout", where=f"{linted.name}:{line}", instance_id="", message=text, hint="write one object per line")
 
 
 def find_reader_problems(spot: Spot) -> Iterator[LintFinding]:
@@ -306,14 +308,14 @@ def find_odd_conj(spot: Spot) -> Iterator[LintFinding]:
         yield spot.finding("or-numbers", message, hint="write conj: 'and' if all are needed, 'or' if any is right")
 
 
-def find_odd_groups(book: Book) -> Iterator[LintFinding]:
+def find_odd_groups(linted: LintedGold) -> Iterator[LintFinding]:
     """Group entries that gold lacks, and groups without instances."""
-    where = f"{book.spec.resolve().parent.name}/{SUITE_FILE}"
-    used = {tag for instance in book.instances for tag in book.suite.groups_of(instance.instance_id)}
-    for tag, ids in book.suite.groups.items():
+    where = f"{linted.spec.resolve().parent.name}/{SUITE_FILE}"
+    used = {tag for instance in linted.instances for tag in linted.suite.groups_of(instance.instance_id)}
+    for tag, ids in linted.suite.groups.items():
         for id_ in ids:
-            if id_ not in book.raw:
-                near = did_you_mean(id_, book.raw)
+            if id_ not in linted.raw:
+                near = did_you_mean(id_, linted.raw)
                 hint = near if near.startswith("did") else ""
                 message = f"group {tag!r} names {id_!r}, which gold lacks"
                 yield LintFinding(code="unknown-group-id", where=where, instance_id="", message=message, hint=hint)
@@ -322,23 +324,23 @@ def find_odd_groups(book: Book) -> Iterator[LintFinding]:
             yield LintFinding(code="empty-group", where=where, instance_id="", message=message, hint="check its prefix")
 
 
-def find_lost_judges(book: Book) -> Iterator[LintFinding]:
+def find_lost_judges(linted: LintedGold) -> Iterator[LintFinding]:
     """Judged checks without a judge, or combined with a tree check, where they cannot run."""
-    for spot in book.spots():
+    for spot in linted.spots():
         if spot.reads != "batch":
             continue
-        if "judge" not in book.suite.extra:
+        if "judge" not in linted.suite.extra:
             hint = "add `judge: {base_url: ..., model: ..., key_env: ...}` to suite.yaml"
             yield spot.finding("no-judge", f"{spot.check.scorer} needs a judge, and suite.yaml configures none", hint=hint)
-        if any(other.instance is spot.instance and other.reads == "tree" for other in book.spots()):
+        if any(other.instance is spot.instance and other.reads == "tree" for other in linted.spots()):
             message = f"{spot.check.scorer} cannot be combined with a tree check in one instance"
             yield spot.finding("judge-beside-tree", message, hint="move each to its own instance")
 
 
-def find_empty_spec(book: Book) -> Iterator[LintFinding]:
+def find_empty_spec(linted: LintedGold) -> Iterator[LintFinding]:
     """A spec without instances."""
-    if not book.instances and not book.broken:
-        yield LintFinding(code="no-instances", where=f"{book.name}:1", instance_id="", message="the spec contains no instance")
+    if not linted.instances and not linted.broken:
+        yield LintFinding(code="no-instances", where=f"{linted.name}:1", instance_id="", message="the spec contains no instance")
 
 
 _TREE_CODES = {
@@ -354,17 +356,17 @@ _TREE_CODES = {
 _MOST = 10
 
 
-def find_tree_faults(book: Book) -> Iterator[LintFinding]:
+def find_tree_faults(linted: LintedGold) -> Iterator[LintFinding]:
     """Conflicts between gold records and their schema; an inferred schema always fits."""
-    for spot in book.spots():
+    for spot in linted.spots():
         if spot.reads == "tree" and "gold" in spot.check.parameters:
             try:
-                where: dict[str, Any] = {"folder": book.folder, "instance_id": spot.instance.instance_id}
-                read = read_gold_files("tree", spot.check.parameters, limits=book.limits, **where)
+                where: dict[str, Any] = {"folder": linted.folder, "instance_id": spot.instance.instance_id}
+                read = read_gold_files("tree", spot.check.parameters, limits=linted.limits, **where)
             except FaultError as error:
                 names = (spot.check.parameters.get(key) for key in ("gold", "schema"))
                 name = next((value for value in names if isinstance(value, str)), "gold")
-                fault = reader_fault(error, book.folder / spot.instance.instance_id / name)
+                fault = reader_fault(error, linted.folder / spot.instance.instance_id / name)
                 missing = fault.code == "MISSING_FILE"
                 message = f"{name}: {'the file is not there' if missing else fault.detail or fault.code}"
                 hint = f"gold files belong in <gold>/{spot.instance.instance_id}/"
@@ -406,12 +408,12 @@ _TRUE: Final = frozenset({"ignore_order", "ignore_case", "percentage", "repair",
 _FEWER: Final = frozenset({"condition_cols", "exclude", "order_by"})
 
 
-def find_errata(book: Book) -> Iterator[LintFinding]:
+def find_errata(linted: LintedGold) -> Iterator[LintFinding]:
     """Entries that are not applied, applied patches that widen their check, and unusable files."""
-    if not (book.spec.parent / ERRATA_FILE).is_file() or book.broken:
+    if not (linted.spec.parent / ERRATA_FILE).is_file() or linted.broken:
         return
     try:
-        gold = read_gold(book.folder)
+        gold = read_gold(linted.folder)
         errata = read_errata(gold)
     except GoldError as error:
         where, _, message = error.message.partition(": ")
@@ -427,7 +429,7 @@ def find_errata(book: Book) -> Iterator[LintFinding]:
         after = entry.instance.checks if entry.instance is not None else ()
         if len(after) == len(checks_of[entry.id]) == 1 and (ways := list(ways_wider(checks_of[entry.id][0], after[0]))):
             message = f"the patch accepts more than the check: {'; '.join(ways)}"
-            hint = f"`evalsuite gold audit {book.folder} --only {entry.id}` shows what it accepts"
+            hint = f"`evalsuite gold audit {linted.folder} --only {entry.id}` shows what it accepts"
             yield LintFinding(code="wide-erratum", where=entry.where, instance_id=entry.id, message=message, hint=hint)
 
 
@@ -471,8 +473,8 @@ def _show_parameter(parameters: Mapping[str, Any], name: str) -> str:
     return "unset" if value is None or "empty" in text else text if len(text) <= 40 else f"{text[:39]}…"
 
 
-# code -> (severity, function of a `Book`, summary)
-PER_BOOK = {
+# code -> (severity, function of a `LintedGold`, summary)
+PER_GOLD = {
     "unreadable-line": Kind("error", find_broken_lines, "a line of the spec is not a JSON object"),
     "bad-entry": Kind("error", find_broken_lines, "an entry lacks its id, its evaluation or a scorer's name, or has one of the wrong type"),
     "unknown-scorer": Kind("error", find_broken_lines, "no scorer has this name"),
@@ -575,7 +577,7 @@ PER_TABLE: dict[str, Kind] = {
     "date-as-text": Kind("warning", values.find_odd_types, "dates stored as text in a database"),
     "quoted-name": Kind("error", values.find_quoted_names, "a table's name needs quotes, which the reference does not write"),
 }
-# ... of a `Book` all of whose tables were read
+# ... of a `LintedGold` all of whose tables were read
 AFTER_TABLES = {
     "missing-file": Kind("error", find_unread_files, "a gold file is missing"),
     "bad-path": Kind("error", find_unread_files, "a gold file's path leaves the instance's folder"),
@@ -586,9 +588,9 @@ AFTER_TABLES = {
 }
 
 
-def _unknown_ignored_codes(book: Book) -> Iterator[LintFinding]:
+def _unknown_ignored_codes(linted: LintedGold) -> Iterator[LintFinding]:
     """Ignored codes that do not exist."""
-    for instance in book.instances:
+    for instance in linted.instances:
         codes = instance.extra.get(IGNORE_KEY, [])
         for code in codes if isinstance(codes, list) else [codes]:
             if code not in CODES:
@@ -597,11 +599,11 @@ def _unknown_ignored_codes(book: Book) -> Iterator[LintFinding]:
                 yield LintFinding(code="unknown-ignore", where=instance.where, instance_id=id_, message=message, hint=hint)
 
 
-_PER_BOOK: dict[str, Kind] = {
-    **PER_BOOK,
+_PER_GOLD: dict[str, Kind] = {
+    **PER_GOLD,
     "unknown-ignore": Kind("warning", _unknown_ignored_codes, "`lint_ignore` names a code that does not exist"),
 }
-CODES: dict[str, Kind] = {**_PER_BOOK, **PER_CHECK, **AFTER_TABLES, **PER_TABLE}
+CODES: dict[str, Kind] = {**_PER_GOLD, **PER_CHECK, **AFTER_TABLES, **PER_TABLE}
 # Besides errors: findings under which a rule can refuse gold's own answer.
 REFUSING = frozenset(
     {"exclude-text", "flat-columns", "lists-without-tables", "negative-number", "nested-type", "percentage-and", "typed-null"}
@@ -613,7 +615,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 class Lint:
     """The findings of a gold folder in the order of its lines; `ignored` are the suppressed ones."""
 
-    book: Book
+    gold: LintedGold
     findings: tuple[LintFinding, ...]
     ignored: tuple[LintFinding, ...] = ()
 
@@ -630,7 +632,7 @@ class Lint:
         """The same as a JSON object."""
         counts = {severity: self.count(severity) for severity in SEVERITIES}
         data = {"n_ignored": self.n_ignored, "findings": [finding.to_json() for finding in self.findings]}
-        return {"n_instances": len(self.book.instances), "counts": counts, **data}
+        return {"n_instances": len(self.gold.instances), "counts": counts, **data}
 
 
 def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
@@ -644,19 +646,20 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
         GoldError: there is no spec file that can be opened.
         MachineError: a file of gold might not fit into what the machine gives a process.
     """
-    book = open_book(folder)
-    check_limits(book.limits)
+    linted = read_linted_gold(folder)
+    check_limits(linted.limits)
 
     def place(finding: LintFinding) -> tuple[str, int]:
         name, _, line = finding.where.rpartition(":")
         return (name, int(line)) if line.isdigit() else (finding.where, 0)
 
     findings = sorted(
-        (finding if finding.severity else replace(finding, severity=CODES[finding.code].severity) for finding in _findings(book)), key=place
+        (finding if finding.severity else replace(finding, severity=CODES[finding.code].severity) for finding in _findings(linted)),
+        key=place,
     )
     unwanted = set(ignore)
     quiet = dict[str, set[str]]()
-    for instance in book.instances:
+    for instance in linted.instances:
         codes = instance.extra.get(IGNORE_KEY)
         quiet[instance.instance_id] = {code for code in (codes if isinstance(codes, list) else [codes]) if isinstance(code, str)}
 
@@ -664,7 +667,7 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
         return finding.code in unwanted or finding.code in quiet.get(finding.instance_id, ())
 
     visible = _join_findings(finding for finding in findings if not is_quiet(finding))
-    return Lint(book=book, findings=tuple(visible), ignored=tuple(filter(is_quiet, findings)))
+    return Lint(gold=linted, findings=tuple(visible), ignored=tuple(filter(is_quiet, findings)))
 
 
 def _join_findings(findings: Iterable[LintFinding]) -> Iterator[LintFinding]:
@@ -678,19 +681,19 @@ def _join_findings(findings: Iterable[LintFinding]) -> Iterator[LintFinding]:
         yield replace(first, message=f"{first.message} (and {len(more)} more)") if more else first
 
 
-def _findings(book: Book) -> Iterator[LintFinding]:
+def _findings(linted: LintedGold) -> Iterator[LintFinding]:
     """Yield every finding; an empty severity means the severity of its code."""
-    for look in _functions(_PER_BOOK):
-        yield from look(book)
-    for spot in book.spots():
+    for look in _functions(_PER_GOLD):
+        yield from look(linted)
+    for spot in linted.spots():
         for look in _functions(PER_CHECK):
             yield from look(spot)
     looks = _functions(PER_TABLE)
-    for table in book.tables():
+    for table in linted.tables():
         for look in looks:
             yield from look(table)
     for look in _functions(AFTER_TABLES):
-        yield from look(book)
+        yield from look(linted)
 
 
 def _functions(kinds: dict[str, Kind]) -> list[Callable[..., Iterator[LintFinding]]]:
@@ -708,7 +711,7 @@ _STYLES: tuple[Callable[[Obj], str], ...] = (
 
 def repair(lint: Lint) -> tuple[str, str, list[LintFinding]]:
     """Return (the spec as it is, the spec with every safe repair, the findings that the repairs fix)."""
-    before = lint.book.spec.read_bytes().decode("utf-8")
+    before = lint.gold.spec.read_bytes().decode("utf-8")
     lines = before.splitlines(keepends=True)
     mended: list[LintFinding] = []
     by_line: dict[int, list[LintFinding]] = {}
@@ -736,7 +739,7 @@ def repair(lint: Lint) -> tuple[str, str, list[LintFinding]]:
 def diff(lint: Lint) -> str:
     """Return the unified diff of the safe repairs, empty if there are none."""
     before, after, _ = repair(lint)
-    name = lint.book.spec.as_posix().lstrip("/")
+    name = lint.gold.spec.as_posix().lstrip("/")
     lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{name}", f"b/{name}", n=1)
     return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
 
@@ -746,9 +749,9 @@ def write(lint: Lint) -> int:
     _, after, mended = repair(lint)
     try:
         if mended:
-            write_atomically(lint.book.spec, after)
+            write_atomically(lint.gold.spec, after)
     except OSError as error:
-        raise write_error(lint.book.spec, error) from error
+        raise write_error(lint.gold.spec, error) from error
     return len(mended)
 
 

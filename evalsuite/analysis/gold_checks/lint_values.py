@@ -136,7 +136,7 @@ class GoldTable:
 
 
 @dataclass(slots=True)
-class Book:
+class LintedGold:
     """The readable part of a gold folder: instances with their raw objects, the suite, and the lines that could not be read."""
 
     folder: Path
@@ -241,7 +241,7 @@ def ignores_order(spot: Spot, at: int) -> bool:
     return bool(free) if not isinstance(free, list) else at < len(free) and bool(free[at])
 
 
-def open_book(folder: Path) -> Book:
+def read_linted_gold(folder: Path) -> LintedGold:
     """Read a gold folder although single lines of it may be broken.
 
     Raises:
@@ -250,15 +250,15 @@ def open_book(folder: Path) -> Book:
     spec = find_spec(folder)
     name = f"{spec.resolve().parent.name}/{spec.name}"
     laid_out, layout = layout_named(layout_of(spec)), Layout()
-    book = Book(folder=spec if is_alone(spec) else spec.parent, spec=spec, name=name, make=laid_out.maker(spec))
+    linted = LintedGold(folder=spec if is_alone(spec) else spec.parent, spec=spec, name=name, make=laid_out.maker(spec))
     try:
-        book.suite = read_suite(spec.parent)
-        book.limits = resolve_limits(book.suite.limits)
+        linted.suite = read_suite(spec.parent)
+        linted.limits = resolve_limits(linted.suite.limits)
     except EvalsuiteError as error:
         where, _, message = error.message.partition(": ")
-        book.add_broken("bad-suite", where, "", message, error.hint)
-        book.suite = Suite(name=spec.resolve().parent.name)
-    limits = book.limits
+        linted.add_broken("bad-suite", where, "", message, error.hint)
+        linted.suite = Suite(name=spec.resolve().parent.name)
+    limits = linted.limits
     try:
         handle = open_trusted(spec, limit_bytes=limits["metadata_bytes"])
     except FaultError as error:
@@ -266,28 +266,28 @@ def open_book(folder: Path) -> Book:
     with handle:
         for entry in entries_of(laid_out)(handle, limits=limits, layout=layout):
             if entry.fault is not None:
-                book.add_broken("unreadable-line", f"{name}:{entry.line}", entry.instance_id, describe(entry.fault), entry.hint)
+                linted.add_broken("unreadable-line", f"{name}:{entry.line}", entry.instance_id, describe(entry.fault), entry.hint)
             else:
-                _add_instance(book, entry.line, entry.value or {})
-    book.notes = [(line, text) for text, line in layout.notes.items()]
-    return book
+                _add_instance(linted, entry.line, entry.value or {})
+    linted.notes = [(line, text) for text, line in layout.notes.items()]
+    return linted
 
 
-def _add_instance(book: Book, line: int, value: Obj) -> None:
-    where = f"{book.name}:{line}"
+def _add_instance(linted: LintedGold, line: int, value: Obj) -> None:
+    where = f"{linted.name}:{line}"
     id_ = value.get("instance_id")
     try:
-        instance = book.make(value, where, book.suite)
+        instance = linted.make(value, where, linted.suite)
     except EvalsuiteError as error:
         code = "unknown-scorer" if "unknown scorer" in error.message else "bad-entry"
-        book.add_broken(code, where, id_ if isinstance(id_, str) else "", error.message.removeprefix(f"{where}: "), error.hint)
+        linted.add_broken(code, where, id_ if isinstance(id_, str) else "", error.message.removeprefix(f"{where}: "), error.hint)
         return
-    if instance.instance_id in book.raw:
-        message = f"duplicate instance, first on line {book.raw[instance.instance_id][0]}"
-        book.add_broken("duplicate-id", where, instance.instance_id, message, "give each instance its own id")
+    if instance.instance_id in linted.raw:
+        message = f"duplicate instance, first on line {linted.raw[instance.instance_id][0]}"
+        linted.add_broken("duplicate-id", where, instance.instance_id, message, "give each instance its own id")
         return
-    book.instances.append(instance)
-    book.raw[instance.instance_id] = (line, value)
+    linted.instances.append(instance)
+    linted.raw[instance.instance_id] = (line, value)
 
 
 SHORT = 2

@@ -247,7 +247,7 @@ _LONGEST_RESULTS, _LONGEST_PAUSE = 1 << 30, 60.0
 _GONE: Final = frozenset({400, 401, 403, 404, 410})
 
 
-class Desk:
+class BatchQueue:
     """Queue of requests for a batch API. `n_waiting` counts requests whose reply is not available yet.
 
     Args:
@@ -436,7 +436,7 @@ class Client:
     def __init__(self, settings: Settings, *, wait: Wait | None = None, ledger: Path | None = None) -> None:
         self.settings = settings
         self.account = Account(settings, ledger)
-        self.desk: Desk | None = None
+        self.queue: BatchQueue | None = None
         self.endpoint = Endpoint(settings, PROVIDERS[settings.provider].load(), wait)
         limits = settings.requests_per_minute, settings.tokens_per_minute
         self._pace = Pace(settings.concurrency, *limits, wait=self.endpoint.wait)
@@ -468,8 +468,8 @@ class Client:
                 stored = reply_of(self._memo.get("reply", request.key(self.settings.base_url)))
                 reply = stored if stored is not None and is_usable(stored) else None
             if reply is None:
-                if self.desk is not None:
-                    reply = self.desk.reply(request)
+                if self.queue is not None:
+                    reply = self.queue.reply(request)
                 else:
                     with self._pace.call():
                         reply = self._post(request)
@@ -480,11 +480,11 @@ class Client:
             self.account.add(reply)
             return reply
 
-    def take_batches(self, file: Path | None) -> Desk:
+    def take_batches(self, file: Path | None) -> BatchQueue:
         """Send all further requests through the provider's batch API; `file` records the batches under way."""
         assert self.endpoint.provider.batches is not None
-        self.desk = Desk(self.endpoint, self.endpoint.provider.batches, file)
-        return self.desk
+        self.queue = BatchQueue(self.endpoint, self.endpoint.provider.batches, file)
+        return self.queue
 
     def close(self) -> None:
         """Forbid further calls and stop those under way."""

@@ -238,7 +238,7 @@ class Judge:
         try:
             straight = self.decide(ask_in(False))
         except FaultError:
-            if self.client.desk is not None:
+            if self.client.queue is not None:
                 # Both orders go into the same batch.
                 self.decide(ask_in(True))
             raise

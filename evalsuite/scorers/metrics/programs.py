@@ -79,7 +79,7 @@ class PythonUnitTesting(Metric):
         seconds = self.timeout_seconds if budget is None else min(self.timeout_seconds, budget.seconds)
         if seconds < _LEAST_SECONDS:
             return Ended("timeout")
-        ended = run_program(program, test, timeout_seconds=seconds, memory_mib=self.memory_mib, jailed=can_sandbox_programs())
+        ended = run_program(program, test, timeout_seconds=seconds, memory_mib=self.memory_mib, sandboxed=can_sandbox_programs())
         if budget is not None:
             budget.seconds -= ended.seconds
         return ended

@@ -111,8 +111,8 @@ def _tables(reads: str, parameters: dict[str, Any], rules: Rule, random_: random
 
 def plant_column(name: str, cells: list[Any], *, native: bool) -> list[Any] | None:
     """The cells with the error of a hypothesis in each that allows it; None if none does, or if it cannot be injected."""
-    plant = hypothesis(name).plant
-    planted = [NOTHING if plant is None else plant(value, native) for value in cells]
+    inject = hypothesis(name).inject
+    planted = [NOTHING if inject is None else inject(value, native) for value in cells]
     wrong = [own if other is NOTHING else other for own, other in zip(cells, planted, strict=True)]
     return wrong if any(other is not NOTHING for other in planted) else None
 

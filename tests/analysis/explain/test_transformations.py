@@ -10,7 +10,7 @@ from evalsuite.compare.values import number_readings
 from tests.analysis.explain.planted import plant_column
 
 CELLS = ["12.5", "007", "Porto Santo", "Zürich", "2024-03-05", "2024-03-05 10:30:15", "true", "", "40", "-3.25", "Edo 1615\u20131868"]
-PLANTED = [entry for entry in ERROR_HYPOTHESES if entry.plant is not None]
+PLANTED = [entry for entry in ERROR_HYPOTHESES if entry.inject is not None]
 
 
 @pytest.mark.parametrize("entry", PLANTED, ids=lambda entry: entry.name)

@@ -11,7 +11,7 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Table
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.load_answer import SHELF, read_gold_copy
+from evalsuite.readers.load_answer import FILE_CACHE, read_gold_copy
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
@@ -116,4 +116,4 @@ def test_gold_that_changes_is_no_copy(sides: tuple[Path, Path]) -> None:
         else:
             place.write_text("a,b\n1,x\n5,\n")
         assert read_gold_copy(form, file, None, digest, file, **known) is None
-    assert SHELF.n_read > 0
+    assert FILE_CACHE.n_read > 0

@@ -13,7 +13,7 @@ from evalsuite.core.errors import EvalsuiteError, FaultError
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import Run, run
 from evalsuite.scorers.judge import Settings
-from evalsuite.scorers.judge.client import Client, Desk
+from evalsuite.scorers.judge.client import BatchQueue, Client
 from evalsuite.scorers.judge.transport import Request
 from tests.processes import started
 from tests.scorers.judge.batch_server import Answer, Batches, serve_batches
@@ -165,33 +165,33 @@ def test_a_batch_is_not_awaited_when_the_run_has_ended(batches: Any) -> None:
     """A request that waits for a batch counts; when the calls are stopped before the batch is over, it has a reason instead of a reply."""
     server = batches(_five, looks=10**9)
     client = Client(Settings(base_url=server.base_url, model="m", cache="", backoff_seconds=0.001))
-    desk, asked = client.take_batches(None), ASKED
-    assert desk.n_waiting == 0
+    queue, asked = client.take_batches(None), ASKED
+    assert queue.n_waiting == 0
     with pytest.raises(FaultError, match="waits for a batch"):
         client.ask(asked)
-    assert desk.n_waiting == 1
+    assert queue.n_waiting == 1
     client.close()
-    desk.settle()
+    queue.settle()
     with pytest.raises(FaultError, match="the run was ended before the judge replied"):
         client.ask(asked)
     assert server.batches == {}
 
 
-def _desk(server: Batches, wait: Callable[[float], Any]) -> tuple[Client, Desk]:
-    """A client that is asked by batches, of which it keeps a file, and its desk; one request waits."""
+def _waiting_queue(server: Batches, wait: Callable[[float], Any]) -> tuple[Client, BatchQueue]:
+    """A client that is asked by batches, of which it keeps a file, and its queue; one request waits."""
     client = Client(Settings(base_url=server.base_url, model="m", cache="", backoff_seconds=1), wait=wait)
-    desk = client.take_batches(Path("batches.json"))
+    queue = client.take_batches(Path("batches.json"))
     with pytest.raises(FaultError, match="waits for a batch"):
         client.ask(ASKED)
-    return client, desk
+    return client, queue
 
 
 def test_a_batch_is_looked_at_every_minute_at_last(batches: Any, caplog: pytest.LogCaptureFixture) -> None:
     """The waits double up to a minute, and each is logged; the reply is paid for once, the next time it is known."""
     caplog.set_level("INFO")
     server, waits = batches(_five, looks=9), list[float]()
-    client, desk = _desk(server, waits.append)
-    desk.settle()
+    client, queue = _waiting_queue(server, waits.append)
+    queue.settle()
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60, 60]
     assert caplog.messages == ["batch batch_0: 1 request waits"] * 9
     assert [client.ask(ASKED).known for _ in range(2)] == [False, True]
@@ -202,12 +202,12 @@ def test_a_batch_is_looked_at_every_minute_at_last(batches: Any, caplog: pytest.
 def test_a_batch_under_way_is_taken_over(batches: Any) -> None:
     """When the run ends while it waits, the batch stays in the file, and the next run has its replies and sends nothing."""
     server = batches(_five, looks=3)
-    client, desk = _desk(server, lambda _: client.close())
-    desk.settle()
+    client, queue = _waiting_queue(server, lambda _: client.close())
+    queue.settle()
     with pytest.raises(FaultError, match="the run was ended before the judge replied"):
         client.ask(ASKED)
-    client, desk = _desk(server, lambda _: None)
-    desk.settle()
+    client, queue = _waiting_queue(server, lambda _: None)
+    queue.settle()
     assert client.ask(ASKED).text == '{"score": 5}'
     assert len(server.batches) == 1
 
@@ -216,8 +216,8 @@ def test_a_batch_under_way_is_taken_over(batches: Any) -> None:
 def test_a_damaged_file_of_batches_names_none(batches: Any, content: str) -> None:
     """What cannot be read there is asked for by a new batch."""
     Path("batches.json").write_text(content)
-    client, desk = _desk(batches(_five), lambda _: None)
-    desk.settle()
+    client, queue = _waiting_queue(batches(_five), lambda _: None)
+    queue.settle()
     assert client.ask(ASKED).text == '{"score": 5}'
 
 

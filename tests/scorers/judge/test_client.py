@@ -18,7 +18,7 @@ import pytest
 from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Question, Settings
-from evalsuite.scorers.judge.client import Client, Desk, Pace, _portions, retry_after
+from evalsuite.scorers.judge.client import BatchQueue, Client, Pace, _portions, retry_after
 from evalsuite.scorers.judge.replies import score_reading
 from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, Response, TransportError, _kind, _proxy, send
 from tests.scorers.judge.conftest import KEY, Serve
@@ -663,14 +663,14 @@ def test_each_status(status: int) -> None:
         assert raised.value.fault.detail == f"the judge answered HTTP {status}: {words.get(status, 'no')}"
     assert (client._refusal is not None) is (status in words)
     assert client._pace.allowed == (4.0 if status in (429, 503, 529) else 8.0)
-    desk = Desk(client.endpoint, Refusing(f"HTTP {status}"), None)  # type: ignore[arg-type]
-    assert desk._collect_replies({"id": "b", "keys": ["k"]}) is (status in (400, 401, 403, 404, 410))
-    assert desk._make_failure == {"k": f"the judge answered HTTP {status}"}
+    queue = BatchQueue(client.endpoint, Refusing(f"HTTP {status}"), None)  # type: ignore[arg-type]
+    assert queue._collect_replies({"id": "b", "keys": ["k"]}) is (status in (400, 401, 403, 404, 410))
+    assert queue._make_failure == {"k": f"the judge answered HTTP {status}"}
 
 
 @pytest.mark.parametrize("kind", ["value", "key", "type", "attribute"])
 def test_an_answer_to_a_batch_that_is_none(kind: str) -> None:
     """The batch is over, and each of its requests says so."""
-    desk = Desk(Client(Settings(model="m", base_url="http://x", cache="")).endpoint, Refusing(kind), None)  # type: ignore[arg-type]
-    assert desk._collect_replies({"id": "b", "keys": ["k", "l"]})
-    assert desk._make_failure == dict.fromkeys("kl", "the provider's answer to a batch is none")
+    queue = BatchQueue(Client(Settings(model="m", base_url="http://x", cache="")).endpoint, Refusing(kind), None)  # type: ignore[arg-type]
+    assert queue._collect_replies({"id": "b", "keys": ["k", "l"]})
+    assert queue._make_failure == dict.fromkeys("kl", "the provider's answer to a batch is none")

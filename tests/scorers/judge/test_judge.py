@@ -155,7 +155,7 @@ REPLIES = st.sampled_from(["0.8", "0.25", "1", "cut", "?", "declines", "down", "
 class Scripted:
     """In place of the client: replies of 100 + 10 tokens in order, each for two requests if the first is unreadable."""
 
-    desk = None
+    queue = None
 
     def __init__(self, says: Sequence[str]) -> None:
         self.says, self.asked = list(says), list[Request]()

@@ -31,7 +31,7 @@ def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ended(program: str, *, seconds: float = 10.0) -> str:
     """How a program ends under a generous limit."""
-    return run_program(program, "", timeout_seconds=seconds, memory_mib=256, jailed=can_sandbox_programs()).outcome
+    return run_program(program, "", timeout_seconds=seconds, memory_mib=256, sandboxed=can_sandbox_programs()).outcome
 
 
 PEACEFUL = """
