@@ -468,6 +468,8 @@ def import_command(
             print(clean(f"warning: {path}: {lost} cannot be read and is left out"), file=sys.stderr)
         if log.lost[_MOST_LOST:]:
             print(f"warning: {path}: {len(log.lost) - _MOST_LOST} more are left out", file=sys.stderr)
+        if log.note:
+            print(clean(f"note: {path}: {log.note}"), file=sys.stderr)
         scored_here = _score_outputs(log, scorer) if scorer is not None else []
         logs.append(log)
         steps.append(_next_of_import(log, scored_here, is_new=bool(folders)))
@@ -514,7 +516,10 @@ def _compare_imported(logs: "Sequence[ForeignLog]") -> int:
 
 
 def _score_outputs(log: "ForeignLog", scorer: str) -> list[str]:
-    """Score the outputs of each run of a log, as further runs of its suite unless they exist; return their names."""
+    """Score the outputs of each run of a log, as further runs of its suite unless they exist; return their names.
+
+    A case whose provider failed has no answer to score and is left out.
+    """
     from evalsuite.reports.test_suite import TestSuite
 
     suite, names = TestSuite(log.suite), []
@@ -525,7 +530,13 @@ def _score_outputs(log: "ForeignLog", scorer: str) -> list[str]:
             continue
         outputs = {row.key: row.output for row in run.cases}
         texts = [outputs.get(case.id, "") for case in suite.suite.test_cases]
-        names.append(suite.run(name, candidate_output_list=texts).name)
+        failed = {row.key for row in run.cases if row.is_failed}
+        answered = [case.id for case in suite.suite.test_cases if case.id not in failed]
+        if failed:
+            words = f"{run.name}: the provider failed on {count_words(len(failed), 'sample')}"
+            print(clean(f"note: {words}; {scorer} does not score {'it' if len(failed) == 1 else 'them'}"), file=sys.stderr)
+        if answered:
+            names.append(suite.run(name, candidate_output_list=texts, only=answered if failed else ()).name)
     return names
 
 

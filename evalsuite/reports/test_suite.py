@@ -227,7 +227,7 @@ class TestRun(Readable):
     @property
     def test_cases(self) -> list[RunCase]:
         """The n cases with their outputs and scores."""
-        cases = zip(self.suite.test_cases, self.output, self.run.results, strict=True)
+        outputs = {case.id: (case, output) for case, output in zip(self.suite.test_cases, self.output, strict=True)}
         return [
             RunCase(
                 id=case.id,
@@ -239,7 +239,8 @@ class TestRun(Readable):
                 reason=result.reason,
                 scores=self._scores_of(result),
             )
-            for case, output, result in cases
+            for result in self.run.results
+            for case, output in [outputs[result.instance_id]]
         ]
 
     @property
@@ -377,6 +378,7 @@ class TestSuite:
         description: str | None = "",
         allow_programs: bool = False,
         invalid_as: Literal["zero"] | None = None,
+        only: Sequence[str] = (),
         progress: Callable[[int, int], None] | None = None,
     ) -> TestRun:
         """The scored candidates, one per case in case order; saved in the history with all metadata unless `save` is False.
@@ -396,6 +398,7 @@ class TestSuite:
             model_name, model_version, foundation_model, prompt_template, description: saved with the run and shown.
             allow_programs: whether candidates that are programs may run without a sandbox (python_unit_testing, pass_at_k).
             invalid_as: "zero" counts a candidate without a verdict of the judge as wrong; by default its score is None.
+            only: the ids of the cases to score, by default all.
             progress: called with the number of cases done and their total number.
 
         Raises:
@@ -419,7 +422,7 @@ class TestSuite:
         submission = self._write_submission(run_name, outputs, contexts)
         about = {"run_name": run_name, "suite_id": self._suite.id, **metadata}
         place: dict[str, Any] = {"save": save, "runs_folder": self._root / "runs", "label": slug(run_name)}
-        options = RunOptions(metadata=about, allow_programs=allow_programs, invalid_as=invalid_as, **place)
+        options = RunOptions(metadata=about, allow_programs=allow_programs, invalid_as=invalid_as, only=tuple(only), **place)
         with trusting_plugins(gold), SCORERS.using(self._objects):
             return TestRun(name=run_name, run=run(submission, gold, options, progress=progress), suite=self._suite, output=tuple(outputs))
 

@@ -57,7 +57,10 @@ _ODD: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, Typ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logged:
-    """One sample: `key` distinguishes it within its run, `source_id` is the tool's name; `theirs` in [0, 1], None if unjudged."""
+    """One sample: `key` distinguishes it within its run, `source_id` is the tool's name; `theirs` in [0, 1], None if unjudged.
+
+    `is_failed`: the provider failed, so that there is no answer. While a log is read, `theirs` outside means another scale.
+    """
 
     key: str
     source_id: str
@@ -65,6 +68,7 @@ class Logged:
     reference: str | None
     output: str
     theirs: float | None
+    is_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,10 @@ class LoggedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignLog:
-    """A log: its suite, its runs, and what could not be read; `digest` is that of its bytes, `file` its name without the ending."""
+    """A log: its suite, its runs, and what could not be read; `digest` is that of its bytes, `file` its name without the ending.
+
+    `note` says why its scores are no verdicts.
+    """
 
     format: Format
     suite: str
@@ -85,14 +92,23 @@ class ForeignLog:
     lost: tuple[str, ...]
     digest: str = ""
     file: str = ""
+    note: str = ""
 
     @classmethod
     def from_runs(cls, format_: Format, suite: str, runs: Sequence[LoggedRun], lost: Sequence[str], path: Path) -> "ForeignLog":
-        """Return the log of these runs. Raises `UsageError` if none has a sample."""
+        """Return the log of these runs. Raises `UsageError` if none has a sample.
+
+        If one score is outside of [0, 1], no score of the log is a verdict: 1 of 10 is not full marks.
+        """
         runs_with_cases = tuple(replace(run, cases=tuple(_distinct(run.cases))) for run in runs if run.cases)
         if not runs_with_cases:
             raise UsageError(f"{path}: no sample in it can be read", hint=f"it looks like a log of {format_}")
-        return cls(format=format_, suite=suite, runs=runs_with_cases, lost=tuple(lost))
+        cases = [case for run in runs_with_cases for case in run.cases]
+        if not any(case.theirs is not None and not 0 <= case.theirs <= 1 for case in cases):
+            return cls(format=format_, suite=suite, runs=runs_with_cases, lost=tuple(lost))
+        bare = tuple(replace(run, cases=tuple(replace(case, theirs=None) for case in run.cases)) for run in runs_with_cases)
+        note = "its scores are not all from 0 to 1, so none is read as a verdict"
+        return cls(format=format_, suite=suite, runs=bare, lost=tuple(lost), note=note)
 
     def to_json(self) -> dict[str, Any]:
         """Return the log as `import --json` prints it."""
@@ -115,6 +131,13 @@ def _distinct(cases: Iterable[Logged]) -> Iterator[Logged]:
             key = f"{case.key}.repeat{times[case.key] + 1}"
         keys.add(key)
         yield replace(case, key=key)
+
+
+def _score_in(value: Any) -> float | None:
+    """Return a number as a score, None for anything else; all numbers outside of [0, 1] are -1."""
+    if not isinstance(value, bool | int | float) or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return float(value) if 0 <= value <= 1 else -1.0
 
 
 def text_or_json(value: Any) -> str:
@@ -280,16 +303,18 @@ def _logged_case(row: Mapping[str, Any]) -> Logged:
 
 
 def _first_metric(row: Mapping[str, Any]) -> float | None:
-    """Return the first metric of the line, None if it is not a number in [0, 1]."""
+    """Return the first metric of the line, None if none is a number."""
     metrics = row.get("metrics") if isinstance(row.get("metrics"), list) else None
     names = metrics or [key for key, value in row.items() if key not in _NO_METRIC and isinstance(value, bool | int | float)]
-    value = next((row[name] for name in names if isinstance(row.get(name), bool | int | float)), None)
-    return float(value) if value is not None and 0 <= value <= 1 else None
+    return next((score for name in names if (score := _score_in(row.get(name))) is not None), None)
 
 
 _KNOWN: Final = "known: results of promptfoo (.json), logs of Inspect (.eval, .json), samples_*.jsonl of lm-eval"
 # Inspect's own letters: correct, partial, incorrect, no answer.
 _LETTERS: Final = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+_WORDS: Final = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+# The reason in the results of promptfoo for a test that asserts nothing; it passes with a score of 1.
+_UNTESTED: Final = "No assertions"
 # Assertions of promptfoo whose value is the right answer.
 _COMPARES: Final = frozenset({"equals", "contains", "icontains"})
 _ZSTD: Final = "`inspect log convert LOG.eval --to json --output-dir DIR` writes it as JSON, which is read; Python 3.14 reads it as it is"
@@ -344,6 +369,7 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
     runs: dict[str, list[Logged]] = {}
     tests: dict[str, int] = {}
     lost = []
+    has_scale = any(_score_in(row.get("score")) == -1 for row in rows)
     for at, row in enumerate(rows):
         try:
             label = _provider_of(row)
@@ -359,7 +385,8 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
                 input=text_or_json(raw),
                 reference=_promptfoo_reference(row),
                 output=text_or_json(response.get("output", "") if isinstance(response, Mapping) else response),
-                theirs=_promptfoo_verdict(row),
+                theirs=_promptfoo_verdict(row, has_scale=has_scale),
+                is_failed=_has_failed(row),
             )
         except _ODD:
             lost.append(f"result {at + 1}")
@@ -367,9 +394,10 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
         runs.setdefault(label, []).append(entry)
     config = value.get("config")
     name = str(config.get("description") or "") if isinstance(config, Mapping) else ""
-    return ForeignLog.from_runs(
+    log = ForeignLog.from_runs(
         "promptfoo", name or path.stem, [LoggedRun(label, tuple(cases)) for label, cases in runs.items()], lost, path
     )
+    return replace(log, note="its scores are not all from 0 to 1: passed and failed are its verdicts") if has_scale else log
 
 
 def _provider_of(row: Mapping[str, Any]) -> str:
@@ -391,13 +419,23 @@ def _prompts_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[Any, str]]:
     return prompts
 
 
-def _promptfoo_verdict(row: Mapping[str, Any]) -> float | None:
-    """Return the score, cut to [0, 1]; None if the provider failed, because then there is no answer, or if no verdict is recorded."""
-    if row.get("failureReason") == 2 or (row.get("error") and not row.get("response")):
+def _has_failed(row: Mapping[str, Any]) -> bool:
+    """Return whether a result of promptfoo has no answer because the provider failed."""
+    return row.get("failureReason") == 2 or bool(row.get("error") and not row.get("response"))
+
+
+def _promptfoo_verdict(row: Mapping[str, Any], *, has_scale: bool) -> float | None:
+    """Return the score; None if the provider failed, because then there is no answer, or if no verdict is recorded.
+
+    If the log `has_scale` of its own, that is whether the test passed.
+    """
+    grading = row.get("gradingResult")
+    is_untested = isinstance(grading, Mapping) and grading.get("reason") == _UNTESTED
+    if is_untested or _has_failed(row):
         return None
-    score = row.get("score")
-    if isinstance(score, int | float) and abs(score) < math.inf:
-        return float(min(1, max(0, score)))
+    score = _score_in(row.get("score"))
+    if score is not None and not has_scale:
+        return score
     return float(row["success"]) if isinstance(row["success"], bool) else None
 
 
@@ -463,7 +501,8 @@ def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Seque
                     else None
                     if target is None
                     else text_or_json(target),
-                    output=_completion(sample.get("output") or {}, attachments),
+                    output=(output := _completion(sample.get("output") or {}, attachments)),
+                    is_failed=bool(sample.get("error")) and not output and not scores,
                     theirs=_inspect_value(next(iter(scores.values()))["value"]) if scores else None,
                 )
             )
@@ -476,16 +515,15 @@ def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Seque
 
 
 def _inspect_value(value: Any) -> float | None:
-    """Return a verdict in [0, 1]: Inspect's letters, numbers and booleans; None for several in one, and for values outside."""
+    """Return a verdict as Inspect counts it: its letters and words, numbers and booleans; None for several in one."""
     if isinstance(value, str):
-        if value in _LETTERS:
-            return _LETTERS[value]
+        if (known := _LETTERS.get(value, _WORDS.get(value.lower()))) is not None:
+            return known
         try:
             value = float(value)
         except ValueError:
             return None
-    inside = isinstance(value, bool | int | float) and 0 <= value <= 1
-    return float(value) if inside else None
+    return _score_in(value)
 
 
 def _completion(output: Mapping[str, Any], attachments: Mapping[str, str]) -> str:

@@ -154,6 +154,15 @@ def test_outputs_are_scored_by_the_scorer_that_is_named(place: Path, capsys: pyt
     assert {result.scorer for entry in find_runs(suite="exact") for result in entry.results()} == {"exact_match"}
 
 
+def test_a_provider_that_failed_is_no_wrong_answer_here_either(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where it gave no answer our scorer scores nothing, and says so; its other answers are scored."""
+    (place / "log.json").write_text(json.dumps(promptfoo()))
+    assert main(["import", "log.json", "--scorer", "string_match"]) == EXIT_OK
+    assert "note: large: the provider failed on 1 sample; string_match does not score it" in capsys.readouterr().err
+    scored = {entry.metadata["run_name"]: len(list(entry.results())) for entry in find_runs(suite="capitals")}
+    assert [scored[f"{name} by string_match"] for name in ("small", "large")] == [3, 2]
+
+
 def test_a_choice_between_continuations_is_the_likeliest(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Multiple choice: the output is a continuation, and so is a target that is its number."""
     arguments = {f"gen_args_{i}": {"arg_0": "2 + 2 =", "arg_1": f" {i}"} for i in range(3)}
@@ -327,10 +336,15 @@ _HUGE, _DEEP = 10**400, json.loads("[" * 450 + "]" * 450)
     [
         (promptfoo, ("results", "results", 0, "score"), _HUGE, 1.0),
         (promptfoo, ("results", "results", 0, "score"), float("nan"), 1.0),
+        (promptfoo, ("results", "results", 0, "score"), 7, 1.0),
+        (promptfoo, ("results", "results", 0), {"score": 1, "gradingResult": {"pass": True, "score": 1, "reason": "No assertions"}}, None),
         (promptfoo, ("results", "results", 0), {"score": None, "success": None}, None),
         (promptfoo, ("results", "results", 0), {"score": None, "success": "false"}, None),
         (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), _HUGE, None),
         (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), float("nan"), None),
+        (lambda: json.loads(inspect_log(1)), ("samples", 1, "scores", "match", "value"), 7, None),
+        (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), "Yes", 1.0),
+        (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), "false", 0.0),
         (lambda: json.loads(inspect_log(1)), ("samples", 0, "target"), 4, 1.0),
         (lambda: json.loads(inspect_log(1)), ("samples", 0, "input"), _DEEP, "left out"),
         (lambda: json.loads(inspect_log(1)), ("samples", 0), {"score": 1, "input": "attachment://a", "attachments": {"a": 5}}, 1.0),
@@ -339,7 +353,7 @@ _HUGE, _DEEP = 10**400, json.loads("[" * 450 + "]" * 450)
 def test_an_odd_value_is_no_verdict(
     place: Path, capsys: pytest.CaptureFixture[str], make: Any, path: tuple[str | int, ...], value: Any, theirs: float | str | None
 ) -> None:
-    """A number beyond all floats, none or a text is no 0 and no crash: the other verdict, none, or a sample left out by name."""
+    """A number on another scale, none or a text is no 0, no 1 and no crash: the other verdict, none, or a sample left out by name."""
     log = make()
     holder = log
     for key in path[:-1]:
@@ -351,7 +365,9 @@ def test_an_odd_value_is_no_verdict(
     if theirs == "left out":
         assert "sample 1 cannot be read and is left out" in err
     else:
-        assert (json.loads(out)["runs"][0]["cases"][0]["theirs"], err) == (theirs, "")
+        has_scale = value in (_HUGE, 7)
+        assert (json.loads(out)["runs"][0]["cases"][0]["theirs"], "its scores are not all from 0 to 1" in err) == (theirs, has_scale)
+        assert err.count("\n") == has_scale
 
 
 @pytest.mark.parametrize("chances", [[_HUGE, -1.0], [float("nan"), -1.0], ["x", "y"]])
