@@ -19,7 +19,7 @@ from evalsuite.core.metric import Measure, Metric, best
 # Scripts without spaces: each character is a token.
 _UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 UNICODE_TOKEN: Final = rf"[{_UNSPACED}]\p{{M}}*|(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}])+"
-_NO_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
+NO_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 
 
 def squad(text: str) -> str:
@@ -27,17 +27,18 @@ def squad(text: str) -> str:
 
     Source: the evaluation script of SQuAD 1.1 and 2.0. English articles only.
     """
-    text = text.lower().translate(_NO_PUNCTUATION)
+    text = text.lower().translate(NO_PUNCTUATION)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
 
 
-def unicode_tokens(text: str) -> list[str]:
-    """Return runs of letters, marks and digits, NFC and case-folded; each character of an unspaced script (Han, Kana, Thai ...) is a
-    token.
+def unicode_tokens(text: str, *, fold: bool = True) -> list[str]:
+    """Return runs of letters, marks and digits, NFC and, with `fold`, case-folded; each character of an unspaced script (Han, Kana,
+    Thai ...) is a token.
     """
     import regex
 
-    tokens: list[str] = regex.findall(UNICODE_TOKEN, unicodedata.normalize("NFC", text).casefold())
+    text = unicodedata.normalize("NFC", text)
+    tokens: list[str] = regex.findall(UNICODE_TOKEN, text.casefold() if fold else text)
     return tokens
 
 

@@ -23,7 +23,7 @@ from evalsuite.compare.answer_messages import shorten
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.metric import Direction, Measure, Metric, MetricError, best
 from evalsuite.core.scores import Within
-from evalsuite.scorers.metrics.rouge import squad, unicode_tokens
+from evalsuite.scorers.metrics.rouge import NO_PUNCTUATION, squad, unicode_tokens
 
 ASCII_SPACES: Final = " \t\n\v\f\r\0"
 # Characters of Ruby's [[:punct:]] outside Unicode's category P.
@@ -141,19 +141,20 @@ class TokenF1(Metric):
                 tokens.pop()
             return tokens
         if self.tokens == "regex":
-            return unicode_tokens(text)
+            return unicode_tokens(text, fold=self.ignore_case is not False)
         normal = self._normal(text)
         if self.tokens == "char":
             return [c for c in normal if not c.isspace()]
         return normal.split() if self.normalize_whitespace else re.split(r"\s", normal)
 
     def _normal(self, text: str) -> str:
-        """Return the text before tokenisation; SQuAD's form is unchanged if no option differs from it."""
+        """Return the text before tokenisation: with no option set in SQuAD's form."""
         is_squad = self.variant == "squad"
-        if is_squad and (self.ignore_case, self.ignore_punctuation, self.normalize_whitespace) == (None, None, True):
-            return squad(text)
         text = text if self.ignore_case is False else text.lower()
-        text = without_punctuation(text) if (is_squad if self.ignore_punctuation is None else self.ignore_punctuation) else text
+        if self.ignore_punctuation is None and is_squad:
+            text = text.translate(NO_PUNCTUATION)
+        elif self.ignore_punctuation:
+            text = without_punctuation(text)
         return re.sub(r"\b(a|an|the)\b", " " if self.normalize_whitespace else "", text, flags=re.IGNORECASE) if is_squad else text
 
     def _against(self, tokens: list[str], other: list[str]) -> Measure:

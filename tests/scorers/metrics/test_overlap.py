@@ -51,6 +51,11 @@ F1: list[tuple[str, str, dict[str, Any], float]] = [
     ("日本語", "日本", {"tokens": "char"}, 0.8),
     ("日本 go", "日本", {"tokens": "regex"}, 0.8),
     ("Ёлка!", "ёлка", {"tokens": "regex"}, 1),
+    ("Ёлка!", "ёлка", {"tokens": "regex", "ignore_case": False}, 0),
+    ("“Paris”, I", "paris, i", {}, 0.5),
+    ("“Paris”, I", "paris, i", {"ignore_case": True}, 0.5),
+    ("“Paris”, I", "Paris, I", {"ignore_case": False}, 0.5),
+    ("“Paris”, I", "paris, i", {"ignore_punctuation": True}, 1),
 ]
 
 
