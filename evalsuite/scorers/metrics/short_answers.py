@@ -41,9 +41,9 @@ class ExactMatch(Metric):
     Args:
         gold: the reference or references, the best one counts.
         variant: `recommended` (NFC, Unicode); `issue_literal` (the Desiru issue's order, ASCII spaces); `squad`; `arthur` (plain equality).
-        ignore_case: fold case on both sides.
-        ignore_punctuation: drop punctuation on both sides.
-        normalize_whitespace: collapse white space; `recommended` also strips it.
+        ignore_case: fold case on both sides, as `squad` always does.
+        ignore_punctuation: drop punctuation on both sides; `squad` always drops ASCII's, `arthur` none.
+        normalize_whitespace: collapse white space; `recommended` also strips it. `squad` always does, `arthur` never.
 
     Example:
         `{"func": "exact_match", "parameters": {"gold": "Paris", "ignore_case": true}}`
@@ -101,7 +101,7 @@ class TokenF1(Metric):
 
     Args:
         variant: `squad`, `multiset` (lower case, split on spaces), `issue_set` or `desiru_repo` (both set overlap).
-        tokens: `char` for scripts without spaces, `regex` for Unicode words; `squad` and `multiset` only.
+        tokens: `char` for scripts without spaces, `regex` for Unicode words (articles stay, punctuation goes); `squad`, `multiset` only.
         ignore_case: whether case is ignored, null as the variant does (`squad` and `multiset` fold it); those two only.
         ignore_punctuation: whether punctuation is dropped first, null as the variant does (`squad` drops ASCII's); those two only.
         normalize_whitespace: whether a run of white space separates words like one blank; without it each blank separates two.
