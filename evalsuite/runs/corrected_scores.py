@@ -217,12 +217,24 @@ class HumanEstimate:
 
 
 def labels_of(file: Path) -> dict[str, float]:
-    """Return instance id -> label of a CSV file of `read_labels`. Raises `UsageError` unless labels are numbers, or right and wrong."""
+    """Return instance id -> label of a CSV file of `read_labels`.
+
+    Raises:
+        UsageError: a label is neither a number from 0 to 1 nor right or wrong.
+    """
     labels = read_labels(file)
     if odd := next((name for name, label in labels.labels.items() if isinstance(label, str) and _value_of(label) is None), None):
         what = f"the label {labels.labels[odd]!r} is no number"
         raise UsageError(f"{file}:{labels.lines[odd]}: {what}", hint="use 1 and 0, or right and wrong")
+    check_scale(labels)
     return {name: float(label) for name, label in labels.labels.items()}
+
+
+def check_scale(rater: Rater) -> None:
+    """Raise `UsageError` for the labels of a file that no score can be compared with: a number beyond 0 and 1."""
+    if (odd := next((name for name, label in rater.labels.items() if isinstance(label, float) and not 0 <= label <= 1), None)) is not None:
+        what = f"the label {rater.labels[odd]:g} is not from 0 to 1, as scores are"
+        raise UsageError(f"{rater.name}:{rater.lines[odd]}: {what}", hint="divide by the top of its scale, or use right and wrong")
 
 
 def known_labels(run_folder: Path | None) -> tuple[dict[str, float], str]:

@@ -23,7 +23,7 @@ from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError, count_words
 from evalsuite.core.status import ZERO, is_ungraded, own_scale_ids, raw_value, redact
 from evalsuite.core.types import Result, Rule
-from evalsuite.runs.corrected_scores import HumanEstimate, Label, Rater, read_labels
+from evalsuite.runs.corrected_scores import HumanEstimate, Label, Rater, check_scale, read_labels
 from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_named_run, one_run
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
@@ -455,18 +455,13 @@ def agree(a: Rater, b: Rater, *, threshold: float | None = None) -> RaterAgreeme
     Labels are compared as they are, a number with a number.
 
     Raises:
-        UsageError: there is nothing to compare.
+        UsageError: there is nothing to compare, or labels of a file are on another scale than the scores of a run.
     """
     left, right = dict(a.labels), dict(b.labels)
     if threshold is not None:
         left, right = _zero_or_one(a, threshold), _zero_or_one(b, threshold)
-    elif a.is_numeric != b.is_numeric and left and right:
-        labelled, other_labels = (a, b) if not a.is_numeric else (b, a)
-        odd = next(label for label in labelled.labels.values() if isinstance(label, str))
-        raise UsageError(
-            f"the labels of {labelled.name} are text ({odd!r}), those of {other_labels.name} are numbers",
-            hint="use 1 and 0, or right and wrong",
-        )
+    else:
+        _check_scales(a, b)
     ids = [id_ for id_ in left if id_ in right]
     if not ids:
         raise UsageError(f"{a.name} and {b.name} have no labelled instance in common", hint="both sides are joined by instance_id")
@@ -490,6 +485,19 @@ def agree(a: Rater, b: Rater, *, threshold: float | None = None) -> RaterAgreeme
         threshold=threshold,
         corrected=_correct_mean({a.name: left, b.name: right}, ids, clusters) if a.name != b.name else None,
     )
+
+
+def _check_scales(a: Rater, b: Rater) -> None:
+    """Raise `UsageError` for text against numbers, and for labels of a file beyond the scores of a run."""
+    if a.is_numeric != b.is_numeric and a.labels and b.labels:
+        labelled, other_labels = (a, b) if not a.is_numeric else (b, a)
+        odd = next(label for label in labelled.labels.values() if isinstance(label, str))
+        raise UsageError(
+            f"the labels of {labelled.name} are text ({odd!r}), those of {other_labels.name} are numbers",
+            hint="use 1 and 0, or right and wrong",
+        )
+    if bool(a.lines) != bool(b.lines):
+        check_scale(a if a.lines else b)
 
 
 def _clusters_of_all(raters: Sequence[Rater], ids: Collection[str]) -> Mapping[str, str]:

@@ -131,6 +131,10 @@ def test_reports_and_comparisons_show_what_people_say(runs: Path, capsys: pytest
         assert main(["compare", "a", "b", *wrong.split()]) == 2
     Path("other.csv").write_text("instance_id,label\nnobody,1\n")
     assert main(["report", "a", "--labels", "other.csv"]) == 2
+    Path("of_five.csv").write_text("instance_id,label\ncase_01,1\ncase_02,4\n")
+    for command in (["report", "a", "--labels", "of_five.csv"], ["runs", "agree", "a", "of_five.csv"]):
+        assert main(command) == 2
+        assert "of_five.csv:3: the label 4 is not from 0 to 1, as scores are" in capsys.readouterr().err
 
 
 def test_run_keeps_its_labels_for_later_reports(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
