@@ -34,6 +34,8 @@ _FURTHER_PATH = {"init": "--gold-from", "suite create": "--from", "suite run": "
 _OF_COLUMNS = {"suite create": ("--input", "--reference"), "suite run": ("--candidate",)}
 # Options whose values are files or folders to score or to compare.
 _OF_THINGS = frozenset({"--gold", "--result-dir", "--run", "--prediction", "--from"})
+# Commands of any number of submissions and runs.
+_OF_MANY = frozenset({"compare", "leaderboard"})
 # A file in each kind of folder.
 _MARKS = {"submission": "results_metadata.json*", "gold": "*_eval.jsonl", "run": "run.json"}
 _KIND_OF_PLACEHOLDER = {"FOLDER": "submission", "GOLD": "gold", "RUN": "run"}
@@ -82,11 +84,13 @@ def cure_of(message: str, hint: str, arguments: Sequence[str]) -> tuple[str, lis
         _rename_output,
         _name_existing_path,
         _add_option_of_path,
+        _add_gold,
         _take_command_of_hint,
         _take_folder_of_kind,
         _plan_for_things,
     ):
-        for better, words in way(mistake):
+        for better, line in way(mistake):
+            words = line if line == list(arguments) else _with_gold(line)
             if _is_cure(words, arguments):
                 return better, words
     return hint, None
@@ -219,6 +223,32 @@ def _find_nearest(path: Path, message: str) -> str:
     return str(next(place for place in places if place.stem == near[0])) if near else ""
 
 
+def _add_gold(mistake: Mistake) -> Ways:
+    """Yield the line with `--gold` before the gold folder that it has, or with the only one of the working folder if it has none."""
+    if mistake.message.endswith("no such gold folder") or mistake.message.startswith("unexpected argument"):
+        yield mistake.hint, _with_gold(mistake.arguments)
+
+
+def _with_gold(words: Sequence[str]) -> list[str]:
+    """Return a line about a submission with its gold folder as `--gold`: the one in it, else the working folder's only one."""
+    parts = _parts(words)
+    if not _lacks_gold(words, parts):
+        return list(words)
+    typed = [part for part in parts[1:] if not part.option and _is_of(Path(part.value), "gold")]
+    if typed and _command(words) not in _OF_MANY:
+        return [*(word for part in parts if part not in typed for word in part.words), "--gold", *(part.value for part in typed[:1])]
+    golds = _find_folders("gold") if not typed and _command(words) != "validate" else []
+    return [*words, "--gold", *golds] if len(golds) == 1 and golds != ["gold"] else list(words)
+
+
+def _lacks_gold(words: Sequence[str], parts: Sequence[Part]) -> bool:
+    """Return whether a line about a submission names neither gold nor a run, though its command takes `--gold`."""
+    from evalsuite.cli.parser import options_of_call
+
+    is_about_one = any(part.option in ("", "--result-dir") and _is_of(Path(part.value), "submission") for part in parts[1:])
+    return is_about_one and "--gold" in options_of_call(words) and all(part.option not in ("--gold", "--run") for part in parts)
+
+
 def _add_option_of_path(mistake: Mistake) -> Ways:
     """Yield the line with the option that a file or folder lacks: `init tables` is `init --gold-from tables`."""
     parts = _parts(mistake.arguments)
@@ -227,7 +257,7 @@ def _add_option_of_path(mistake: Mistake) -> Ways:
         return
     for at, part in enumerate(parts):
         is_file = os.path.lexists(part.value) and (option != "--result-dir" or _is_of(Path(part.value), "submission"))
-        if at > 1 - (option == "--gold-from") and not part.option and is_file:
+        if at > 1 - (option == "--gold-from") and not part.option and is_file and not _is_of(Path(part.value), "gold"):
             words = [word for other in parts for word in ([option] if other is part else []) + [*other.words]]
             yield f"{option} {shlex.quote(part.value)}", words
 

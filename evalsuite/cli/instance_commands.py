@@ -380,8 +380,8 @@ def check_command(
         value, document = check_prediction(name, prediction or [], gold or [], ctx.args, opt.parse_rules(rules), judge, **how)
     else:
         if unused := [*ctx.args, *["--prediction"] * bool(prediction)]:
-            hint = "scorer options go without it: evalsuite check SCORER ..."
-            raise UsageError(f"{unused[0]!r} is not used with --result_dir", hint=hint)
+            hint = "options of a scorer: evalsuite check SCORER ..."
+            raise UsageError(f"{unused[0]!r} is not used with an instance", hint=hint)
         folders = [*([gold_dir] if gold_dir is not None else []), *map(_named_folder, gold or ())]
         read = {**reading.options(), "allow_programs": code.allow_programs, "judge": judge}
         submission, gold_folder, chosen, read = _sides_to_check(opt.local_folder(result_dir), run_name, folders, rules, read)

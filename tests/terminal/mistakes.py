@@ -180,7 +180,7 @@ check string_match --prediction x --prediction y --gold x | --prediction is give
 check number_match --prediction x --gold x | gold is not a finite number
 check sting_match --prediction x --gold x | did you mean 'string_match'? => check string_match --prediction x --gold x
 cd=empty check geo_001 --gold_dir gold | no submission folder given
-check geo_001 --result_dir sub --percentage | '--percentage' is not used with --result_dir
+check geo_001 --result_dir sub --percentage | '--percentage' is not used with an instance
 check geo_001 --result_dir sub --gold a --gold_dir b | the gold folder is given twice
 check --percentage number_match | '--percentage' is before the name | the name of the scorer or instance comes first
 check string_match --prediction x --gold x --jsn | did you mean '--json'? => check string_match --prediction x --gold x --json
@@ -337,7 +337,7 @@ explain sub gold | contains no .json file
 check a.csv b.csv | unknown scorer 'a.csv' | a table => explain a.csv b.csv -> 1
 check gold | unknown scorer 'gold' => gold check gold
 check sub | unknown scorer 'sub' => run sub --gold gold
-check geo_001 sub | 'sub' is not used with --result_dir | --result-dir sub => check geo_001 --result-dir sub
+check geo_001 sub | 'sub' is not used with an instance | --result-dir sub => check geo_001 --result-dir sub
 check tree_match --prediction json --gold json2 | json: a folder is where JSON is needed | a .json or .jsonl file in it
     => explain json json2 -> 1
 check table_match --prediction a.csv --gold json | json: a folder is where a file is needed
@@ -362,6 +362,13 @@ import a.csv | a.csv:1: not valid JSON | known: results of promptfoo
 cd=sub run . | gold: no such gold folder => run . --gold ../gold
 cd=gold run ../sub | gold: no such gold folder => run ../sub --gold .
 cd=subs/x report | there is none in .evalsuite/runs
+cd=bench run sub | gold: no such gold folder => run sub --gold truth
+cd=bench report sub | sub is a submission, not a run => run sub --gold truth
+cd=bench validate sub truth | unexpected argument 'truth' => validate sub --gold truth
+cd=bench explain geo_001 sub truth | unexpected argument => explain geo_001 --result-dir sub --gold truth
+init gold | unexpected argument 'gold' => gold check gold
+cd=bench compare sub truth | gold: no such gold folder => run sub --gold truth
+cd=bench check geo_001 sub truth | unknown scorer 'geo_001' => check geo_001 --result-dir sub --gold truth
 """
 FILES = """
 run sub -o x.xlsx | no report format for 'x.xlsx' | ENDINGS
@@ -540,6 +547,8 @@ def make_place(folder: Path) -> None:
     (folder / "gold" / "suite.yaml").write_text("groups: {places: {prefix: geo_}}\n")
     text_gold(folder / "gold2", geo_001="Paris", geo_002="Bern", hr_001="Oslo")
     text_submission(folder / "sub", geo_001="It is Paris", geo_002="It is Bern", hr_001="Oslo")
+    text_gold(folder / "bench" / "truth", geo_001="Paris")
+    text_submission(folder / "bench" / "sub", geo_001="It is Paris")
     text_submission(folder / "my answers", geo_001="It is Paris", geo_002="Rome")
     for name in ("x", "y"):
         text_submission(folder / "subs" / name, geo_001="It is Paris" if name == "x" else "It is Lyon")
