@@ -14,6 +14,7 @@ import logging
 import shutil
 import threading
 import time
+import unicodedata
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
@@ -43,6 +44,7 @@ from evalsuite.sql.session import (
     Stream,
     WideRowError,
     Written,
+    blank_out,
     only_statement,
     read_of,
     unread_database_error,
@@ -128,7 +130,7 @@ def execute(text: str, connection: Connection, limits: QueryLimits) -> Executed:
         EvalsuiteError: The connection cannot be opened.
     """
     statement = only_statement(text, ENGINES[connection.engine].dialect, most_bytes=limits.sql_bytes)
-    with contextlib.closing(open_session(connection, limits)) as session:
+    with contextlib.closing(open_session(connection, limits)) as session, _naming_odd_signs(statement, connection.engine):
         return ask(session, statement, limits)
 
 
@@ -149,7 +151,7 @@ def write_result(
     if cache and key and (stored := cache.get(key, limits, place)):
         return stored
     started = time.monotonic()
-    with contextlib.ExitStack() as opened:
+    with contextlib.ExitStack() as opened, _naming_odd_signs(statement, connection.engine):
         files: list[CsvFile] = []
 
         def open_sink(stream: Stream) -> CsvText:
@@ -222,6 +224,24 @@ def run_into_sink(session: Session, statement: str, limits: QueryLimits, open_si
             except WideRowError:
                 raise FaultError("LIMIT", "a row of the result is too long to be read at once") from None
     return sink
+
+
+@contextlib.contextmanager
+def _naming_odd_signs(sql: str, engine: str) -> Iterator[None]:
+    """Add to an SQL_ERROR the first sign outside of quotes that is no letter, digit or ASCII, such as the `\uff1b` of a word processor."""
+    try:
+        yield
+    except FaultError as error:
+        blank = blank_out(sql, ENGINES[engine].dialect) if error.fault.code == "SQL_ERROR" else ""
+        # DuckDB reads every space as one.
+        kinds = "CPS" if engine == "duckdb" else "CPSZ"
+        sign = next((sign for sign in blank if not sign.isascii() and unicodedata.category(sign)[0] in kinds), None)
+        if sign is None:
+            raise
+        name = unicodedata.name(sign, "no name").lower()
+        raise FaultError(
+            "SQL_ERROR", f"{error.fault.detail}; outside of quotes it has U+{ord(sign):04X}, {name}", side=error.side
+        ) from None
 
 
 @contextlib.contextmanager
@@ -315,7 +335,8 @@ def stream_result(connection: Connection, limits: QueryLimits, statement: str) -
                 count = (0 if start else n_rows).to_bytes(_COUNT_BYTES)
                 send(PROCESS.parent, reply(count + text[start : start + _PART_BYTES]))
 
-        written = run_into_sink(session, statement, limits, open_text, as_text=ENGINES[connection.engine].writes_text)
+        with _naming_odd_signs(statement, connection.engine):
+            written = run_into_sink(session, statement, limits, open_text, as_text=ENGINES[connection.engine].writes_text)
         yield list(written.days)
 
 

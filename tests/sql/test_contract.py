@@ -172,6 +172,20 @@ def test_what_is_said_of_a_statement_that_cannot_run(made: Made) -> None:
         assert (caught.value.fault.code, caught.value.fault.detail) == ("SQL_ERROR", REASONS[kind]), text
 
 
+@pytest.mark.parametrize("made", ["sqlite", "duckdb"], indirect=True)
+def test_a_sign_of_a_word_processor_is_named(made: Made) -> None:
+    """Outside of quotes and comments only, and not the spaces that DuckDB reads."""
+    for text, sign in (
+        ("SELECT id FROM items\uff1b", "U+FF1B, fullwidth semicolon"),
+        ("SELECT id FROM items WHERE name = \u2018x\u2019", "U+2018, left single quotation mark"),
+        ("SELECT\u00a0idd FROM items", "" if made.connection.engine == "duckdb" else "U+00A0, no-break space"),
+        ("SELECT '\u00a0', \u00fcber FROM items -- \u2018", ""),
+    ):
+        with pytest.raises(FaultError) as caught:
+            run_answer(text, made.connection, LIMITS)
+        assert caught.value.fault.detail.partition("; outside of quotes it has ")[2] == sign
+
+
 @every_engine
 def test_fenced_with_comments(made: Made) -> None:
     """A model's whole reply runs: prose around a fence, comments, a closing semicolon, a quoted one inside."""
