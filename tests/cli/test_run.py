@@ -152,9 +152,10 @@ def test_gate(toy: tuple[Path, Path], gate: str, code: int, line: str) -> None:
 
 
 def test_gate_of_the_suite(toy: tuple[Path, Path]) -> None:
-    """fail_under in suite.yaml is the gate where the command line sets none."""
+    """fail_under in suite.yaml is the gate where the command line sets none; one of the command line counts, also a gate of 0."""
     (toy[1] / "suite.yaml").write_text("fail_under: 0.9\n")
-    assert called("run", toy[0], "--gold", toy[1], "--no-save", "--quiet").returncode == 1
+    run = "run", toy[0], "--gold", toy[1], "--no-save", "--quiet"
+    assert [called(*run, *gate).returncode for gate in ([], ["--fail-under", "0"], ["--fail-under", "0.3"])] == [1, 0, 0]
 
 
 def test_strict_gate_counts_warnings(toy: tuple[Path, Path]) -> None:

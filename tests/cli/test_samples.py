@@ -119,6 +119,9 @@ def test_gates_hold_for_the_mean_of_samples(several: Path) -> None:
     assert said(*asked, "--fail-under", "0.4", "--quiet").endswith("(gate 40.0 % met)\n")
     assert "below the gate of 45.0 % (exit 1)" in said(*asked, "--fail-under", "0.45", "--quiet", code=1)
     assert as_json(*asked)["models"][0]["n_samples"] == [3, 3]
+    Path("gold/suite.yaml").write_text("fail_under: 0.9\n")
+    assert "below the gate of 90.0 % (exit 1)" in said(*asked, "--quiet", code=1)
+    assert said(*asked, "--fail-under", "0", "--quiet").endswith("(gate 0.0 % met)\n")
     for refused in (["--watch"], ["-x"], ["--lf"], ["--mode", "sql"]):
         assert main([*asked, *refused]) == 2
 

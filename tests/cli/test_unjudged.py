@@ -40,6 +40,7 @@ def test_the_headline_is_the_mean_of_what_was_judged(place: Path) -> None:
     assert shown[-1] == "done: judged 5/9: 80.0 % (44.4-88.9 % over all 9), 4 unscored (exit 4)"
     assert any("judged 5/9: 80.0 % (44.4-88.9 % over all 9: 4 unscored)" in line for line in shown)
     assert lines("run a --gold gold -q --allow-unscored") == ["done: judged 5/9: 80.0 % (44.4-88.9 % over all 9) (no gate set)"]
+    assert lines("run a --gold gold -q --allow-unscored --fail-on-unscorable", 4)[-1].endswith("4 unscored (exit 4)")
     assert lines("run a --gold gold -q --fail-under 0.9", 1)[-1].endswith("below the gate of 90.0 % (exit 1)")
     assert lines("run a --gold gold -q --fail-under 0.8", 4)[-1].endswith("4 unscored (exit 4)")
 

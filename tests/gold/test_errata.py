@@ -1,6 +1,7 @@
 """Errata: entries that are applied, stale, expired or malformed, and corrected scores that add up."""
 
 import json
+import os
 from datetime import date
 from pathlib import Path
 
@@ -85,7 +86,7 @@ def test_the_raw_run_stays_comparable(gold: Path, tmp_path: Path) -> None:
 
 
 def test_a_stale_entry_is_said_and_not_applied(gold: Path, tmp_path: Path) -> None:
-    """An entry whose gold file has changed since changes nothing, and a warning says so with both hashes."""
+    """An entry whose gold file has changed since changes nothing, and a warning says so with both hashes, also after its last day."""
     write(gold, entry(gold, "table"))
     (gold / "table" / "table.csv").write_text(TABLE + "4,40\n")
     run = scored(write_submission(tmp_path / "sub"), gold, errata_day=DAY)
@@ -94,6 +95,7 @@ def test_a_stale_entry_is_said_and_not_applied(gold: Path, tmp_path: Path) -> No
     assert run.corrections["score"] == run.summary.score
     assert any("'table' is stale and not applied" in text and f"gold/{ERRATA_FILE}:1" in text for text in run.warnings)
     assert "(nothing applied; 1 stale)" in as_text(run_document(record_of_run(run)))
+    assert [one.state for one in read_errata(read_gold(gold), day=date(2027, 7, 1)).entries] == ["stale"]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("change", ['"gold": 49', '"gold": 48, "precision": 2'])
@@ -144,6 +146,20 @@ def test_an_entry_expires_after_its_day(gold: Path, tmp_path: Path) -> None:
     assert [len(last.corrections[key]) for key in ("applied", "stale", "expired")] == [1, 0, 0]
     assert [len(after.corrections[key]) for key in ("applied", "stale", "expired")] == [0, 0, 1]
     assert any("it expired on 2027-06-30" in text for text in after.warnings)
+
+
+def test_an_answer_that_is_a_patch(gold: Path, tmp_path: Path) -> None:
+    """A hard link to a file of the errata is refused as one to gold is, whether its entry is applied or has expired."""
+    submission = write_submission(tmp_path / "sub")
+    patched, answer = gold / ".errata" / "table" / "right.csv", submission / "table" / "answer.csv"
+    patched.parent.mkdir(parents=True)
+    patched.write_bytes(answer.read_bytes())
+    answer.unlink()
+    os.link(patched, answer)
+    write(gold, entry(gold, "table", "patch: {gold: right.csv}"))
+    for day in (DAY, date(2027, 7, 1)):
+        (found,) = (result for result in scored(submission, gold, errata_day=day).results if result.instance_id == "table")
+        assert (found.status, found.fault, found.reason) == ("submission_fault", "BAD_PATH", "BAD_PATH: hard link to a gold file")
 
 
 MALFORMED = [

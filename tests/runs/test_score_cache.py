@@ -4,10 +4,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evalsuite.core.types import Result, Task
+from evalsuite.core.dataclasses import replace
+from evalsuite.core.types import Fault, Result, Task
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.score_cache import ScoreCache
 from evalsuite.runs.scoring import Run, run
@@ -87,6 +89,24 @@ def test_a_hard_link_to_gold_gets_nothing_from_an_honest_equal_file(place: Path)
     (place / "sub" / "t" / "r.csv").unlink()
     os.link(place / "gold" / "t" / "g.csv", place / "sub" / "t" / "r.csv")
     assert scored(place).results[0].fault == "BAD_PATH"
+
+
+@pytest.mark.parametrize(
+    ("change", "is_kept"),
+    [
+        ({}, True),
+        ({"strict": None, "strict_fault": Fault(code="TIMEOUT")}, False),
+        ({"details": {"reads_clock": True}}, False),
+        ({"status": "timeout", "fault": "TIMEOUT", "score": 0, "official": 0, "strict": 0}, False),
+    ],
+)
+def test_what_another_day_may_change_is_not_kept(place: Path, change: dict[str, Any], is_kept: bool) -> None:
+    """A verdict that came too late, of either rules, and one whose view reads the clock."""
+    original = ScoreCache.keep
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ScoreCache, "keep", lambda self, result: original(self, replace(result, **change)))
+        scored(place)
+    assert was_asked(place) is not is_kept
 
 
 def test_a_broken_cache_costs_time_only(place: Path) -> None:
