@@ -6,12 +6,16 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.core.types import Task
+from evalsuite.core.errors import FaultError
+from evalsuite.core.types import Check, Task
 from evalsuite.runs.databases import Databases
+from evalsuite.runs.task_execution import gold_tables
 from evalsuite.sql.query_pairs import can_share_run, state_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -193,3 +197,26 @@ def test_asked_for_speed_all_of_them_run(here: Path) -> None:
     scored()
     timed = [json.loads(line)["details"] for line in scored("--ves")]
     assert ["time_ratio" in details for details in timed] == [True, True, False]
+
+
+def test_golds_result_is_that_of_its_query_databases_and_evaluator(here: Path) -> None:
+    """Of what was run last: another evaluator drops DISTINCT, another database has other rows; a query that fails is gold's fault."""
+    change(here, "INSERT INTO t VALUES ('d', 3)")
+    connection = sqlite3.connect(here / "other.sqlite")
+    connection.execute("CREATE TABLE t AS SELECT 1 AS n")
+    connection.close()
+
+    def rows(query: str, place: str, evaluator: str = "bird-ex") -> int:
+        check = Check(scorer="sql_match", parameters={"gold": query, "evaluator": evaluator}, where="")
+        task: Any = SimpleNamespace(databases=(str(here / place),), limits={}, answer=None)
+        (table,) = gold_tables(task, check)
+        return table.n_rows
+
+    distinct = "SELECT DISTINCT n FROM t"
+    for _ in range(2):
+        assert (rows(distinct, "dbs/shop.sqlite"), rows(distinct, "dbs/shop.sqlite", "test-suite")) == (3, 4)
+        assert (rows(distinct, "other.sqlite"), rows("SELECT n FROM t", "other.sqlite")) == (1, 1)
+    for query, place, side in (("SELECT m FROM t", "other.sqlite", "gold"), (distinct, "gone.sqlite", "setup")):
+        with pytest.raises(FaultError, match="gold's query: ") as fault:
+            rows(query, place)
+        assert fault.value.side == side
