@@ -159,7 +159,8 @@ def test_gate_of_the_suite(toy: tuple[Path, Path]) -> None:
 
 
 def test_strict_gate_counts_warnings(toy: tuple[Path, Path]) -> None:
-    """--strict makes a warning exit 1, here an id that gold does not have."""
+    """--strict makes a warning exit 1, here an id that gold does not have; a missing answer is neither a warning nor a fault."""
+    assert called("run", toy[0], "--gold", toy[1], "--no-save", "--strict", "--quiet").returncode == 0
     with (toy[0] / "results_metadata.jsonl").open("a") as lines:
         lines.write('{"instance_id": "zzz", "answer_type": "answer", "answer_or_path": "x"}\n')
     assert called("run", toy[0], "--gold", toy[1], "--no-save").returncode == 0

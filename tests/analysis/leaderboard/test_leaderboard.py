@@ -361,7 +361,10 @@ def test_records_of_the_only_instance(units: list[tuple[float | None, ...]], exp
     assert table.unit_values([0, 1]) == expected
     assert table.n_units() == max(1, *map(len, units))
     both = [entry(name, [1.0, 1.0], units={"q0": own}) for name, own in zip("ab", units, strict=True)]
-    assert SharedInstances([run.scores for run in both if run.scores is not None]).unit_values([0, 1]) is None
+    of_two = SharedInstances([run.scores for run in both if run.scores is not None])
+    assert of_two.unit_values([0, 1]) is None
+    # What few units can show is said of instances where several hold them.
+    assert (table.cluster_note(2, 0.05), bool(of_two.cluster_note(2, 0.05))) == ("", True)
 
 
 @pytest.mark.parametrize(("scorer", "worst", "best"), [("string_match", 0.0, 1.0), ("down", 1.0, 0.0)])
