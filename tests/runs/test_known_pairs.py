@@ -94,7 +94,7 @@ def test_a_second_run_asks_nothing_and_one_answer_that_changed_is_asked_alone(he
 
 
 def with_another_row(folder: Path) -> None:
-    change(folder, "UPDATE t SET n = 1 WHERE name = 'b'")
+    change(folder, "UPDATE t SET n = 1.5 WHERE name = 'b'")
 
 
 def with_another_row_of_the_same_time(folder: Path) -> None:
@@ -112,19 +112,10 @@ def with_another_gold(folder: Path) -> None:
     "move", [with_another_row_of_the_same_time, with_another_gold, pytest.param(with_another_row, marks=pytest.mark.slow)]
 )
 def test_what_moves_a_verdict_misses(move: Callable[[Path], None], here: Path) -> None:
-    """Another row in the database, or another query of gold, and the verdict is one on it."""
+    """Another row in the database, or another query of gold, and the verdict of the same answer is one on it."""
     assert scores(scored())[0] == 1
     move(here)
-    write(here, json_gold(here), ["SELECT name FROM t WHERE n = 2 OR name = 'c' AND n > 1", "SELECT 3", "SELECT 1"])
-    fresh = scored("--no-cache")
-    assert scores(scored()) == scores(fresh)
-    (here / "pred.json").write_text(json.dumps({"0": "SELECT name FROM t WHERE n >= 2"}))
-    assert scores(scored())[0] == scores(scored("--no-cache"))[0]
-
-
-def json_gold(folder: Path) -> tuple[str, ...]:
-    """Gold's queries as they stand in the file."""
-    return tuple(line.partition("\t")[0] for line in (folder / "gold.sql").read_text().splitlines())
+    assert (scores(scored())[0], scores(scored("--no-cache"))[0]) == (0, 0)
 
 
 def test_what_may_be_another_tomorrow_is_never_taken_over_nor_run_once_for_both(here: Path) -> None:
