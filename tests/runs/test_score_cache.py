@@ -83,6 +83,16 @@ def test_what_moves_a_verdict_misses(place: Path, what: str) -> None:
         assert cached.results[0].score == 0
 
 
+def test_a_fault_of_gold_is_said_at_its_line(tmp_path: Path) -> None:
+    """Also where only the line of its entry has changed since it was kept."""
+    write_sides(tmp_path / "sub", tmp_path / "gold", {"f": ("number_match", {"gold": []}, "1")})
+    spec = tmp_path / "gold" / "made_eval.jsonl"
+    for line in (1, 2):
+        (found,) = scored(tmp_path).results
+        assert (found.status, f"made_eval.jsonl:{line}" in found.reason) == ("gold_fault", True)
+        spec.write_text(f"\n{spec.read_text()}")
+
+
 def test_a_hard_link_to_gold_gets_nothing_from_an_honest_equal_file(place: Path) -> None:
     """A link to the gold file is refused although the cache knows the score of an honest file with the same bytes."""
     assert scored(place).results[0].score == 1
