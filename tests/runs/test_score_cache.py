@@ -62,24 +62,27 @@ def test_a_second_run_takes_the_same_results_from_the_cache(place: Path) -> None
     ]
 
 
-@pytest.mark.parametrize("what", ["answer", "gold", "spec", "rules", "limits"])
+@pytest.mark.parametrize("what", ["answer", "gold", "one of two golds", "spec", "rules", "limits"])
 def test_what_moves_a_verdict_misses(place: Path, what: str) -> None:
     """Another byte of the answer, of a gold file or of the gold entry, other rules or limits: the instance is scored anew, and right."""
+    spec = place / "gold" / "made_eval.jsonl"
+    if what == "one of two golds":
+        spec.write_text(spec.read_text().replace('"g.csv"', '["g.csv", "h.csv"]'))
+        (place / "gold" / "t" / "h.csv").write_text("n\n5\n6\n")
     scored(place)
     options: dict[str, object] = {}
     if what == "answer":
         (place / "sub" / "t" / "r.csv").write_text("n\n1\n3\n")
-    elif what == "gold":
+    elif what in ("gold", "one of two golds"):
         (place / "gold" / "t" / "g.csv").write_text("n\n7\n8\n")
     elif what == "spec":
-        spec = place / "gold" / "made_eval.jsonl"
         spec.write_text(spec.read_text().replace('"g.csv"', '"g.csv", "ignore_order": true'))
     else:
         options = {"rules": "strict"} if what == "rules" else {"limits": {"rows": 1}}
     fresh = run(place / "sub", place / "gold", RunOptions(save=False, isolation="none", **options))  # type: ignore[arg-type]
     cached = scored(place, **options)
     assert [(r.score, r.reason) for r in cached.results] == [(r.score, r.reason) for r in fresh.results]
-    if what in ("answer", "gold", "limits"):
+    if what not in ("spec", "rules"):
         assert cached.results[0].score == 0
 
 
