@@ -206,6 +206,14 @@ def test_an_instance_under_another_name(tmp_path: Path, answer_type: str, value:
     assert isinstance(check.parameters["gold"], FromRoot) is isinstance(gold, FromRoot)
 
 
+@pytest.mark.parametrize("jobs", [3, 1000])
+def test_jobs_elsewhere_are_those_requested(tmp_path: Path, jobs: int) -> None:
+    """The memory of this machine limits only what runs on it."""
+    submission, gold = write_sides(tmp_path / "submission", tmp_path / "gold", {"a": ("string_match", {"gold": "a"}, "a")})
+    with plan_run(submission, gold, RunOptions(executor="dask", isolation="none", jobs=jobs), None) as planned:
+        assert (planned.options.jobs, planned.links) == (jobs, [])
+
+
 @pytest.mark.parametrize(("answer", "n_readers"), [(Path("r.csv"), 1), (Path("missing.csv"), 1), ("a,b", 0)])
 @pytest.mark.usefixtures("shared_fork_server")
 def test_the_reader_that_no_pair_takes_over_is_closed(
@@ -222,9 +230,11 @@ def test_the_reader_that_no_pair_takes_over_is_closed(
     for file in (submission / "a/r.csv", gold / "a/g.csv"):
         file.parent.mkdir()
         file.write_text("a\n1\n")
+    (tmp_path / "away").mkdir()
+    (gold / "a/linked").symlink_to(tmp_path / "away")
     with fork_server_for(submission) as server, plan_run(submission, gold, RunOptions(), server) as planned:
         readers = [*planned.idle_readers]
-        assert (len(readers), closed) == (n_readers, [])
+        assert (len(readers), closed, planned.links) == (n_readers, [], [tmp_path / "away"])
         assert [task.answer.value for task in planned.tasks if task.answer] == [str(answer)]
     assert (planned.idle_readers, closed) == ([], [planned.databases])
 
