@@ -436,8 +436,13 @@ def score_of(decision: Decision, *, prompt: str, summary: str = "", details: Map
         fault = Fault(code="NO_VERDICT", detail=decision.why)
         return Score(official=None, reason=f"NO_VERDICT: {decision.why}", fault=fault, strict_fault=fault, details=account)
     reason = ": ".join(part for part in (summary or decision.verdict.label, decision.verdict.reason[:_LONGEST_REASON]) if part)
+    n_silent = sum(vote.verdict.value is None for vote in decision.votes)
+    notes = []
     if decision.agreement is not None and decision.agreement < 1:
-        reason += f" (agreement {decision.agreement:.2f} of {len(decision.votes)} verdicts)"
+        notes.append(f"agreement {decision.agreement:.2f} of {len(decision.votes) - n_silent} verdicts")
+    if n_silent:
+        notes.append(f"{n_silent} of {len(decision.votes)} replies without a verdict")
+    reason += f" ({', '.join(notes)})" if notes else ""
     return Score(official=decision.value, strict=decision.value, reason=reason or "the judge's verdict", details=account)
 
 
