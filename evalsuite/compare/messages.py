@@ -1,7 +1,7 @@
 """Reasons of table comparison: every sentence that a person reads about two tables, and the short forms of cells, names and counts."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from itertools import islice
@@ -114,6 +114,17 @@ def too_few_columns(kind: str, n_needed: int, n_predicted: int) -> str:
 def no_match(column: int, name: str, because: str) -> str:
     """A gold column (from 0) matches no predicted column."""
     return f"gold column {column + 1} {shorten(name)} has no match; {because}"
+
+
+def nearest_by_rank(ranks: Mapping[int, tuple[float, int]], namesakes: Sequence[int], *, is_sample: bool) -> tuple[int, Closeness]:
+    """The predicted column to compare gold's with in a reason, and why, by (number of cells that differ, distance) of each column.
+
+    The column of the same name, unless another one differs in less than half as many cells; else the one that differs least.
+    """
+    best, namesake = min(ranks, key=ranks.__getitem__), min(namesakes, key=ranks.__getitem__, default=None)
+    if namesake is not None and namesake != best and 2 * ranks[best][0] >= ranks[namesake][0]:
+        return namesake, "name"
+    return best, "sampled" if is_sample else "closest"
 
 
 def closest(header: Sequence[str], column: int, difference: str, *, why: Closeness = "closest") -> str:

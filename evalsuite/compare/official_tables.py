@@ -25,6 +25,7 @@ from evalsuite.compare.messages import (
     cell_text,
     cells_differ,
     closest,
+    nearest_by_rank,
     no_match,
     reference_fails,
     row_count,
@@ -514,7 +515,7 @@ def _explain(expected: "Side", predicted: "Side", evidence: TableDiff, n_found: 
 
 
 def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence: TableDiff) -> tuple[int, Closeness]:
-    """The predicted column to compare gold's with in the reason, and why: as `nearest_column` of the strict rules."""
+    """The predicted column to compare gold's with in the reason, and why, see `nearest_by_rank`."""
     n_predicted, i, n_rows = len(predicted), expected.chosen[n_found], evidence.n_rows
     n_ranked = evidence.n_sampled(n_predicted)
     names = [k for k in range(n_predicted) if predicted.header(k) == expected.header(n_found)]
@@ -528,10 +529,7 @@ def _closest_column(expected: "Side", predicted: "Side", n_found: int, evidence:
         else:
             n_differ = len(differing_rows(column, predicted_start.unsorted_column(k), n_ranked))
         ranks[k] = n_differ, abs(i - k)
-    best, namesake = min(ranks, key=ranks.__getitem__), min(names, key=ranks.__getitem__, default=None)
-    if namesake is not None and namesake != best and 2 * ranks[best][0] >= ranks[namesake][0]:
-        return namesake, "name"
-    return best, "closest" if n_ranked == n_rows else "sampled"
+    return nearest_by_rank(ranks, names, is_sample=n_ranked < n_rows)
 
 
 def _count_unmatched(

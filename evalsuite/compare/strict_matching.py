@@ -30,6 +30,7 @@ from evalsuite.compare.messages import (
     closest,
     cut,
     labels_contradict,
+    nearest_by_rank,
     no_match,
     one_for_two,
     row_count,
@@ -531,8 +532,7 @@ def nearest_column(
 ) -> tuple[StrictColumn, Closeness]:
     """The predicted column to compare gold's with in the reason, and why this one.
 
-    The column of the same name, unless another one differs in less than half as many cells; else the one that differs least. Of many
-    columns only the first rows are compared; without order these say little, so the name decides.
+    See `nearest_by_rank`. Of many columns only the first rows are compared; without order these say little, so the name decides.
     """
     limit = evidence.n_sampled(len(predicted))
     all_rows = evidence.n_rows <= limit
@@ -549,11 +549,8 @@ def nearest_column(
         else:
             n_differ = (keys - Counter(map(key, others))).total()
         ranks[column.position] = n_differ, abs(column.position - gold.position)
-    best, namesake = (min(columns, key=lambda column: ranks[column.position], default=None) for columns in (predicted, namesakes))
-    assert best is not None
-    if namesake is not None and namesake is not best and 2 * ranks[best.position][0] >= ranks[namesake.position][0]:
-        return namesake, "name"
-    return best, "closest" if all_rows else "sampled"
+    nearest, why = nearest_by_rank(ranks, [column.position for column in namesakes], is_sample=not all_rows)
+    return next(column for column in predicted if column.position == nearest), why
 
 
 def _first_cells(column: StrictColumn, n: int) -> Sequence[Cell]:

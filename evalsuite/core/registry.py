@@ -26,7 +26,7 @@ from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, count_words, did_you_mean
 from evalsuite.core.import_ref import ImportRef, LazyModule
-from evalsuite.core.scores import BROKEN_RECORD, Problem, Reads, Score, Within
+from evalsuite.core.scores import BROKEN_RECORD, Problem, Reads, Score, Within, broken_record_in
 
 hashlib, inspect = LazyModule("hashlib"), LazyModule("inspect")
 NO_DEFAULT: Any = object()
@@ -106,8 +106,8 @@ class Scorer:
 def refuse_broken(value: Any) -> Any:
     """Return the value of a tree answer without blank lines. Raises FaultError BAD_JSON if it, or one of its records, could not be read."""
     for record in value if isinstance(value, list) else [value]:
-        broken = record.get(BROKEN_RECORD) if isinstance(record, dict) and len(record) == 1 else None
-        if isinstance(broken, dict) and broken.get("cause"):
+        broken = broken_record_in(record)
+        if broken is not None and broken.get("cause"):
             raise FaultError("BAD_JSON", f"line {broken.get('line')}: {broken['cause']}")
     return [record for record in value if not (isinstance(record, dict) and BROKEN_RECORD in record)] if isinstance(value, list) else value
 

@@ -142,3 +142,9 @@ class Score:
         return self.strict_reason or self.reason if rule == "strict" else self.reason
 
     why = reason_for  # the name in version 0.2.0
+
+
+def broken_record_in(value: Any) -> dict[str, Any] | None:
+    """Return what replaces an unreadable record (`BROKEN_RECORD`), None for any other value."""
+    broken = value.get(BROKEN_RECORD) if isinstance(value, dict) and len(value) == 1 else None
+    return broken if isinstance(broken, dict) else None

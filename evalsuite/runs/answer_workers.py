@@ -168,8 +168,7 @@ def _read_one(request: "ReadRequest", files: AnswerFiles, judge: socket.socket, 
         payloads = read_prediction(request, files).payloads
         payload = encode_payloads(payloads)
         if len(payload) > most:
-            fault = Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
-            payload = encode_payloads(dict.fromkeys(request.wanted, fault))
+            payload = encode_payloads(dict.fromkeys(request.wanted, _too_long(most)))
         yield None
         send(judge, payload)
         if len(payload) <= most:

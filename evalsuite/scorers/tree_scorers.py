@@ -116,33 +116,21 @@ def tree_score(
         def scored(predictions: list[Any], invented: list[Any], *, compat: bool) -> TreevalResult:
             return treeval_score(predictions, expected, parsed_schema, compat=compat, invented=invented, **how)
 
-        value, reason, flip, fault = _by_position(scored, answers, len(references), lost)
+        official = _by_position(scored, answers, len(references), lost)
         strict = scored(predictions, invented, compat=False)
     except (ValueError, JsonRefError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from None
     notes = [f"{count_words(len(invented), 'record')} that gold does not have"] if invented else []
     notes += [f"{n_repaired} of {count_words(len(answers), 'record')} repaired"] if n_repaired else []
     notes += [lost.reason] if lost else []
-    if abs(value - strict.score) > 1e-9:
-        flip = flip or ("records joined by id" if id_field else "values, ties or wrong containers")
-    else:
-        flip = ""
-    score = Score(
-        official=value,
-        strict=strict.score,
-        reason=reason,
-        strict_reason="; ".join([treeval_reason(strict), *notes]),
-        flip=flip,
-        fault=fault,
-        details={**treeval_details(strict, len(references) + len(invented)), "n_repaired": n_repaired},
-    )
+    cause = official.flip or ("records joined by id" if id_field else "values, ties or wrong containers")
+    details = {**treeval_details(strict, len(references) + len(invented)), "n_repaired": n_repaired}
+    score = _with_strict(official, strict.score, "; ".join([treeval_reason(strict), *notes]), details, cause=cause)
     return _with_container(score, gold, prediction)
 
 
-def _by_position(
-    scored: Callable[..., TreevalResult], answers: Sequence[Any], n: int, lost: Lost | None
-) -> tuple[float, str, str, Fault | None]:
-    """Return (value, reason, known cause of a flip, fault) under official rules: records by position, null for lost or missing ones.
+def _by_position(scored: Callable[..., TreevalResult], answers: Sequence[Any], n: int, lost: Lost | None) -> Score:
+    """Return the official part of the score, with the cause of a flip if it is known: records by position, null for lost or missing ones.
 
     The result is released here before the next is made, because with many records each is large.
     """
@@ -152,11 +140,11 @@ def _by_position(
     except TreeLimitError as error:
         if error.side == "gold":
             raise
-        return 0.0, str(error), "a limit under official rules", error.fault
+        return Score(official=0.0, reason=str(error), flip="a limit under official rules", fault=error.fault)
     raises = f"it cannot read {lost.reason}" if lost else official.reference_raises
     if raises:
-        return 0.0, f"the reference raises: {raises}", "the reference raises", None
-    return min(1.0, max(0.0, official.score)), treeval_reason(official), "", None
+        return Score(official=0.0, reason=f"the reference raises: {raises}", flip="the reference raises")
+    return Score(official=min(1.0, max(0.0, official.score)), reason=treeval_reason(official))
 
 
 def _pair_records(references: list[Any], answers: list[Any], id_field: str | None, schema: Any) -> tuple[list[Any], list[Any], list[Any]]:
@@ -297,8 +285,8 @@ def _with_container(score: Score, gold: Any, prediction: Any) -> Score:
     return replace(score, reason=f"{score.reason}; {other}", strict_reason=strict_reason)
 
 
-def _with_strict(official: Score, strict: float | None, reason: str, details: Mapping[str, Any]) -> Score:
-    """Return the official part of a score with the strict value, which is None if a judge gave no verdict."""
+def _with_strict(official: Score, strict: float | None, reason: str, details: Mapping[str, Any], *, cause: str = "sound rules") -> Score:
+    """Return the official part of a score with the strict value (None if a judge gave no verdict), and the `cause` if they differ."""
     value = official.official
     undecided = Fault(code="NO_VERDICT", detail=reason) if strict is None else None
     return replace(
@@ -306,7 +294,7 @@ def _with_strict(official: Score, strict: float | None, reason: str, details: Ma
         strict=strict,
         reason=official.reason or reason,
         strict_reason=reason,
-        flip="sound rules" if value is not None and strict is not None and abs(value - strict) > 1e-9 else "",
+        flip=cause if value is not None and strict is not None and abs(value - strict) > 1e-9 else "",
         fault=official.fault or (undecided if value is None else None),
         strict_fault=undecided,
         details=details,

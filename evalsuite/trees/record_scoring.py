@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from evalsuite.core import plugin_calls
 from evalsuite.core.errors import FaultError, describe
 from evalsuite.core.runtime import without_collection
-from evalsuite.core.scores import BROKEN_RECORD, Fault
+from evalsuite.core.scores import Fault, broken_record_in
 from evalsuite.trees.batch_comparators import Dispatcher
 from evalsuite.trees.comparators import Registry
 from evalsuite.trees.eval_schema import SchemaNode, parse_eval_schema
@@ -336,7 +336,7 @@ def read_broken(answer: Any, *, repair: bool) -> tuple[Any, int]:
     With `repair` a record in fences or prose, or with an extra comma, counts as its content. Raises `FaultError` if the whole answer is
     unreadable.
     """
-    whole = _broken_record(answer)
+    whole = broken_record_in(answer)
     if whole is not None:
         if repair and "repaired" in whole:
             return whole["repaired"], 1
@@ -345,18 +345,13 @@ def read_broken(answer: Any, *, repair: bool) -> tuple[Any, int]:
         return answer, 0
     records, n_repaired = [], 0
     for record in answer:
-        broken = _broken_record(record)
+        broken = broken_record_in(record)
         if broken is not None and repair and "repaired" in broken:
             record, n_repaired = broken["repaired"], n_repaired + 1
         elif broken is not None:
             record = Lost(broken["line"] if isinstance(broken.get("line"), int) else 0, str(broken.get("cause", "")))
         records.append(record)
     return records, n_repaired
-
-
-def _broken_record(value: Any) -> dict[str, Any] | None:
-    broken = value.get(BROKEN_RECORD) if isinstance(value, dict) and len(value) == 1 else None
-    return broken if isinstance(broken, dict) else None
 
 
 def in_step(extracted: Sequence[Any], n: int) -> list[Any]:

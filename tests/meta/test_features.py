@@ -31,6 +31,6 @@ def test_each_of_these_tests_is_there() -> None:
 @pytest.mark.parametrize("kind", sorted({name.partition(" ")[0] for name in features()}))
 def test_they_notice_it(kind: str) -> None:
     """Each feature of a kind is made ineffective, and a test fails."""
-    done = finished([sys.executable, "-m", "tests.mutation", "--options", kind], cwd=ROOT)
+    done = finished([sys.executable, "-m", "tests.mutation", "--options", kind], cwd=ROOT, seconds=7_200)
     assert done.returncode == 0, done.stdout
     assert f"{kind}: " in done.stdout
