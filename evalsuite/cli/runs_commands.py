@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +25,7 @@ from evalsuite.cli.showing import (
     write_all,
 )
 from evalsuite.compare.characters import clean
-from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError, count_words
+from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError, count_words, reason_of
 from evalsuite.core.scores import Rule
 from evalsuite.core.status import check_level, default_level, redact
 from evalsuite.core.types import Result
@@ -38,6 +39,7 @@ from evalsuite.runs.history import (
     find_runs,
     find_unreadable,
     one_run,
+    reading_failure,
     remove,
     remove_run,
     submission_folder,
@@ -173,11 +175,15 @@ def _print_unreadable(runs: Path, names: set[str]) -> None:
     stopped = [folder.name for folder in unfinished if folder.name not in running]
     _print_note(running, "being written by another run")
     _print_note(stopped, f"not finished: `evalsuite run ... --resume DIR` continues, `{prune_command(runs)} --yes` deletes")
-    _warn_of_damage([folder.name for folder in damaged])
+    _warn_of_damage(runs, [folder.name for folder in damaged])
 
 
-def _warn_of_damage(names: Sequence[str]) -> None:
-    _print_note(names, "no run that can be read: damaged, or not written by evalsuite")
+def _warn_of_damage(runs: Path, names: Sequence[str]) -> None:
+    failures = {name: reading_failure(runs / name) for name in names}
+    _print_note([name for name in names if failures[name] is None], "no run that can be read: damaged, or not written by evalsuite")
+    for reason in dict.fromkeys(reason_of(failure) for failure in failures.values() if failure is not None):
+        cannot_read = [name for name, failure in failures.items() if failure is not None and reason_of(failure) == reason]
+        _print_note(cannot_read, f"this machine cannot read the run: {reason}")
 
 
 def _print_note(names: Sequence[str], is_what: str) -> None:
@@ -247,7 +253,7 @@ def sql_command(
         allowed = level or default_level(hidden=hidden)
         return None if allowed == "cells" else lambda result: redact(result, allowed)
 
-    names, rows = query(statement, runs, cut=cut, tell=_warn_of_damage)
+    names, rows = query(statement, runs, cut=cut, tell=partial(_warn_of_damage, runs))
     if not holds_runs(runs):
         print(clean(f"note: no runs in {runs}"), file=sys.stderr)
     if not json_:

@@ -225,6 +225,20 @@ def unreadable_error(folder: Path) -> UsageError:
     return UsageError(f"{folder} is a damaged run: {why}", hint="copy it again, or score the submission again")
 
 
+def reading_failure(folder: Path) -> OSError | None:
+    """Return why this machine does not read a file of a run; None if it reads them, whatever they contain."""
+    for name in (RUN, RESULTS):
+        try:
+            with (folder / name).open("rb") as file:
+                while file.read(1 << 20):
+                    pass
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return error
+    return None
+
+
 def unfinished_error(folder: Path) -> UsageError:
     """Return the error for a run that was interrupted, or that another process writes."""
     if is_held(folder):

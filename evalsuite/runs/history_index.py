@@ -18,7 +18,7 @@ from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.import_ref import duckdb
 from evalsuite.core.status import own_scale_ids, own_value
 from evalsuite.core.types import Result
-from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, read_run, selected_part
+from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, read_run, reading_failure, selected_part
 from evalsuite.runs.run_files import Reader, read_results
 from evalsuite.runs.run_folder import RESULTS, RUN, holds_run
 from evalsuite.stats.units import units_of
@@ -99,7 +99,8 @@ def find_scored(root: Path, keys: set[str], memo: DiskCache) -> dict[str, Path]:
         if entry_key is None or entry_key["stamp"] != stamp:
             entry = read_run(folder)
             entry_key = {"stamp": stamp, "key": run_key(columns_of(entry, [])) if entry is not None else ""}
-            memo.put("run-key", str(place / name), entry_key)
+            if entry is not None or reading_failure(folder) is None:
+                memo.put("run-key", str(place / name), entry_key)
         if entry_key["key"] in keys:
             folders[entry_key["key"]] = folder
     return folders
@@ -315,7 +316,8 @@ def _fill(connection: "duckdb.DuckDBPyConnection", root: Path, cut: Cut | None) 
         _take_over(connection, "memory", root, stamps)
         name = "memory"
     states = connection.execute(f"SELECT run, hidden FROM {name}.{_STATE} ORDER BY run").fetchall()
-    damaged = [run for run, hidden in states if hidden is None]
+    read = {run for run, hidden in states if hidden is not None}
+    damaged = [run for run in stamps if run not in read]
     shown_as = {is_hidden: cut(is_hidden) for is_hidden in {bool(hidden) for _, hidden in states}} if cut is not None else {}
     less = {run: public for run, hidden in states if hidden is not None and (public := shown_as.get(hidden)) is not None}
     if name != "memory":
@@ -342,15 +344,18 @@ def _attach_index(connection: "duckdb.DuckDBPyConnection", root: Path, stamps: M
     if not stamps or not os.access(place.parent, os.W_OK if not place.exists() else os.R_OK):
         return None
     quoted = str(place).replace("'", "''")
+    unread: Collection[str] = ()
     for _ in range(2):
         with contextlib.suppress(duckdb.Error):
             if place.exists():
                 connection.execute(f"ATTACH '{quoted}' AS index (READ_ONLY)")
-                if dict(connection.execute(f"SELECT run, stamp FROM index.{_STATE}").fetchall()) == stamps:
+                if dict(connection.execute(f"SELECT run, stamp FROM index.{_STATE}").fetchall()) == {
+                    run: stamp for run, stamp in stamps.items() if run not in unread
+                }:
                     return "index"
         connection.execute("DETACH DATABASE IF EXISTS index")
         try:
-            _update(quoted, root, stamps)
+            unread = _update(quoted, root, stamps)
         except (duckdb.Error, OSError) as error:
             # Another process writes it: continue without it.
             if isinstance(error, duckdb.IOException) and "Could not set lock" in str(error):
@@ -360,7 +365,8 @@ def _attach_index(connection: "duckdb.DuckDBPyConnection", root: Path, stamps: M
     return None
 
 
-def _update(quoted: str, root: Path, stamps: Mapping[str, str]) -> None:
+def _update(quoted: str, root: Path, stamps: Mapping[str, str]) -> Collection[str]:
+    """Bring the index up to date. Return the runs that this machine does not read: they are tried again by each call."""
     connection = duckdb.connect(config={"threads": "2"})
     try:
         connection.execute(f"ATTACH '{quoted}' AS index")
@@ -371,7 +377,7 @@ def _update(quoted: str, root: Path, stamps: Mapping[str, str]) -> None:
         # Not in one transaction, which an unreadable run would abort. After a kill the next call finds rows of runs without a known state.
         for table in (_STATE, *_TABLES):
             connection.execute(f"DELETE FROM index.{table} WHERE run IN (SELECT unnest(?))", [[*outdated, *fresh]])
-        _take_over(connection, "index", root, fresh)
+        return _take_over(connection, "index", root, fresh)
     finally:
         connection.close()
 
@@ -398,9 +404,13 @@ def _stamps(root: Path) -> Iterator[tuple[str, str]]:
             yield folder.name, " ".join(parts)
 
 
-def _take_over(connection: "duckdb.DuckDBPyConnection", database: str, root: Path, stamps: Mapping[str, str]) -> None:
-    """Add runs to the tables. DuckDB reads the lines itself, so millions of results never become Python objects."""
+def _take_over(connection: "duckdb.DuckDBPyConnection", database: str, root: Path, stamps: Mapping[str, str]) -> Collection[str]:
+    """Add runs to the tables; return those that this machine does not read, which have no state in the index.
+
+    DuckDB reads the lines itself, so millions of results never become Python objects.
+    """
     runs = list(stamps)
+    unread: set[str] = set()
     for at in range(0, len(runs), _AT_ONCE):
         names = runs[at : at + _AT_ONCE]
         entries = [entry for run in names if (entry := read_run(root / run)) is not None]
@@ -411,8 +421,10 @@ def _take_over(connection: "duckdb.DuckDBPyConnection", database: str, root: Pat
             connection.executemany(f"INSERT INTO {database}.runs VALUES ({', '.join('?' * len(_TABLES['runs']))})", rows)
         _add_fields(connection, database, sorted(there))
         hidden = {entry.name: bool(entry.run.get("gold", {}).get("hidden")) for entry in entries if entry.name in there}
-        states = [[run, stamps[run], hidden.get(run)] for run in names]
-        connection.executemany(f"INSERT INTO {database}.{_STATE} VALUES (?, ?, ?)", states)
+        unread.update(run for run in names if run not in hidden and reading_failure(root / run) is not None)
+        if states := [[run, stamps[run], hidden.get(run)] for run in names if run not in unread]:
+            connection.executemany(f"INSERT INTO {database}.{_STATE} VALUES (?, ?, ?)", states)
+    return unread
 
 
 def _insert_rows(connection: "duckdb.DuckDBPyConnection", table: str, run: str, results: Iterable[Result]) -> None:

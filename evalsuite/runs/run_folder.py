@@ -17,7 +17,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from evalsuite.core.errors import FaultError, MissingExtraError, OutputError, UsageError, count_words, write_error
+from evalsuite.core.errors import NO_ROOM, FaultError, MissingExtraError, OutputError, UsageError, count_words, write_error
 from evalsuite.core.status import needs_rescoring
 from evalsuite.core.types import Result, Task
 from evalsuite.readers.paths import metadata_like, refuse_endless, resolve_in_side
@@ -329,9 +329,13 @@ def _parse_journal(path: Path, data: bytes) -> dict[str, Result]:
 
 def cannot_write_run(path: Path, error: OSError, *, begun: bool = False) -> OutputError:
     """Return the error for a run folder that cannot be written, or not any more."""
-    ways = "name another with --out, or name another folder of runs with --runs, or use --no-save, or check that you may write there"
     again = f"continue with --resume {path}" if can_resume(path) else "call the command again"
-    hint = f"free some space and {again}" if begun else ways
+    may_write = "check that you may write there"
+    cure = (
+        "free some space" if error.errno in NO_ROOM else may_write if isinstance(error, PermissionError) or not begun else "check the disk"
+    )
+    ways = "name another with --out, or name another folder of runs with --runs, or use --no-save"
+    hint = f"{cure} and {again}" if begun else f"{ways}, or {cure}"
     return write_error(f"the run folder {path}", error, hint=hint)
 
 

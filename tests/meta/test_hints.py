@@ -1,8 +1,11 @@
 """Hints name only options of the called command and commands that exist."""
 
 import ast
+import errno
+import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -97,10 +100,22 @@ def test_a_command_in_a_hint_is_there_with_its_options(all_hints: list[tuple[str
 )
 def test_one_hint_for_many_commands(arguments: list[str], hint: str) -> None:
     """A run folder that cannot be written is said by the store, which does not know who asked: each command shows its own ways out."""
-    from pathlib import Path
-
     error = cannot_write_run(Path("x"), PermissionError(13, "Permission denied"))
     assert filter_hint(error.hint, options_of_call(arguments)) == hint
+
+
+@pytest.mark.parametrize(
+    ("number", "begun", "cure"),
+    [
+        *((number, begun, "free some space") for number in (errno.ENOSPC, errno.EDQUOT) for begun in (True, False)),
+        *((number, True, "check that you may write there") for number in (errno.EACCES, errno.EPERM)),
+        *((number, True, "check the disk") for number in (errno.EIO, errno.EROFS)),
+    ],
+)
+def test_the_hint_fits_the_reason_of_the_system(number: int, begun: bool, cure: str) -> None:
+    """A full disk wants space and no permission, a failing one neither."""
+    hint = cannot_write_run(Path("x"), OSError(number, os.strerror(number)), begun=begun).hint
+    assert hint.endswith(f"or {cure}") if not begun else hint == f"{cure} and call the command again"
 
 
 def test_reports_name_no_option_of_their_own() -> None:

@@ -15,7 +15,7 @@ from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.runs import history_index
 from evalsuite.runs.history import one_run, tag_run
-from evalsuite.runs.history_index import INDEX, query
+from evalsuite.runs.history_index import _STATE, INDEX, index_of, query
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.sandbox.fork_server import ForkServer, share
@@ -127,6 +127,25 @@ def test_a_damaged_run_is_told_and_left_out(
     names = read(monkeypatch)
     assert {row[0] for row in query(ALL, runs)[1]} == {"r1", "r3"}
     assert names == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that cannot be read is one of /proc")
+@pytest.mark.parametrize("name", ["run.json", "results.jsonl"])
+def test_a_run_that_this_machine_does_not_read_is_tried_again(name: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is not called damaged, and the index does not keep that it could not be read: the disk may answer again with the same files."""
+    place = runs / "r2" / name
+    place.unlink()
+    place.symlink_to("/proc/self/mem")
+    for _ in range(2):
+        assert main(["sql", ALL, "--runs", str(runs)]) == 0
+        told = capsys.readouterr()
+        assert told.err == "note: r2: this machine cannot read the run: Input/output error\n"
+        assert {line.split("\t")[0] for line in told.out.splitlines()[1:]} == {"r1", "r3"}
+        with duckdb.connect(str(index_of(runs)), read_only=True) as index:
+            assert index.execute(f"SELECT run FROM {_STATE} ORDER BY run").fetchall() == [("r1",), ("r3",)]
+    if name == "run.json":
+        assert main(["runs", "list", "--runs", str(runs)]) == 0
+        assert capsys.readouterr().err == told.err
 
 
 def test_a_line_that_only_python_reads(runs: Path) -> None:
