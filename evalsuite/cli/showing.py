@@ -140,17 +140,22 @@ class ComparisonGates:
         code, line = EXIT_OK, comparison_verdict(comparison, gate=self.fail_on_regression)
         if self.fail_on_regression and (comparison.regressions or comparison.undecided_names):
             return EXIT_GATE, line
-        last, decided = comparison.candidates[-1], list(comparison.possible_regressions if self.fail_on_regression else ())
+        last, possible = comparison.candidates[-1], comparison.possible_regressions if self.fail_on_regression else ()
+        decided = [side for candidate in possible for side in candidate.open_sides]
         if self.fail_under is not None:
             score = None if last.total.is_raw else last.total.b
             words = f"{clean(last.label)} {'without a score' if score is None else percent(score)}"
             code, line = apply_gate(f"{line.removesuffix(NO_GATE)}, {words}", score, self.fail_under)
             if last.worst_score is not None and not reaches(last.worst_score, self.fail_under):
-                decided = [*filter(last.label.__ne__, decided), last.label]
+                decided.append(last.label)
         if code != EXIT_OK or self.allow_unscored or not decided:
             return code, line
         done = line.removesuffix(NO_GATE).removesuffix(f" (gate {percent(self.fail_under or 0.0)} met)")
-        return EXIT_UNSCORABLE, f"{done}, but the gate depends on answers without a score: {clean(', '.join(decided))} (exit 4)"
+        sides = clean(", ".join(dict.fromkeys(decided)))
+        return (
+            EXIT_UNSCORABLE,
+            f"{done}, but the gate depends on answers without a score: {sides} (exit 4)",
+        )
 
 
 NO_GATE = " (no gate set)"

@@ -68,7 +68,7 @@ def test_nothing_judged_has_no_score(place: Path) -> None:
     assert lines("run a_judge --gold judge_only -q --fail-under 0 --no-save", 1)[-1].startswith("done: nothing judged (0 of 4)")
     assert "undecided" in lines(f"compare '{folder}' '{folder}' --fail-on-regression -q", 1)[-1]
     shown = lines("compare a b --gold gold --alpha 0.2 --fail-on-regression -q --isolation none", 4)
-    assert shown == ["done: no regression shown at alpha 0.2, but the gate depends on answers without a score: b (exit 4)"]
+    assert shown == ["done: no regression shown at alpha 0.2, but the gate depends on answers without a score: a, b (exit 4)"]
     board = as_json("leaderboard a_judge b_judge --gold judge_only", code=4)
     assert [(row["rank"], row["score"], row["n_judged"]) for row in board["rows"]] == [(None, None, 0)] * 2
 

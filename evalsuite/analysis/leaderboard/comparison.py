@@ -448,7 +448,7 @@ class Candidate:
     that human raters would find, if they labelled answers of both sides. `worst_case` is `total` with each of the candidate's answers that
     has no value (`status.has_open_verdict`) as a wrong one, and each of the baseline's that could not be judged as a right one, for gates;
     `worst_score` is the candidate's score over what the baseline was judged on or the candidate left open. Both are None if there is no
-    such answer, or no worst value (`n_open` counts the instances).
+    such answer, or no worst value (`open_sides` names the sides that have one).
     """
 
     label: str
@@ -472,7 +472,7 @@ class Candidate:
     only_candidate: tuple[str, ...]
     corrected: float | None = None
     people: HumanEstimate | None = None
-    n_open: int = 0
+    open_sides: tuple[str, ...] = ()
     worst_case: PairedDifference | None = None
     worst_score: float | None = None
 
@@ -523,16 +523,16 @@ class Comparison:
         return tuple(candidate.label for candidate in self.candidates if not candidate.total.n)
 
     @property
-    def possible_regressions(self) -> tuple[str, ...]:
+    def possible_regressions(self) -> tuple[Candidate, ...]:
         """The candidates that could be worse than the baseline: answers without a value, counted at their worst, would show it."""
-        return tuple(c.label for c in self.candidates if c.n_open and (c.worst_case is None or c.worst_case.is_regression(self.alpha)))
+        return tuple(c for c in self.candidates if c.open_sides and (c.worst_case is None or c.worst_case.is_regression(self.alpha)))
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as plain JSON values: every number and every flip, but not the unchanged instances."""
         candidates = (replace(data, instances=(), plan=Plan(), worst_case=None) for data in self.candidates)
         whole = asdict(replace(self, candidates=tuple(candidates)))
         for data, candidate in zip(whole["candidates"], self.candidates, strict=True):
-            del data["instances"], data["plan"], data["n_open"], data["worst_case"], data["worst_score"]
+            del data["instances"], data["plan"], data["open_sides"], data["worst_case"], data["worst_score"]
             data |= {"detectable": candidate.detectable, "n_needed": candidate.n_needed}
         return {"schema_version": SCHEMA_VERSION, **whole, "regressions": list(self.regressions)}
 
@@ -635,15 +635,21 @@ def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: i
     )
 
 
+def _open_answers(pairs: Sequence[Pair], how: PairingOptions) -> tuple[list[bool], list[bool]]:
+    """Return of each pair whether the candidate's answer has no value, and whether the baseline's could not be judged."""
+    is_open = [how.value(b) is None and has_open_verdict(b) for _, b in pairs]
+    return is_open, [how.value(a) is None and lacks_setup(a) for a, _ in pairs]
+
+
 def _worst_case(name: str, base: RunSide, shared: Sequence[Pair], how: PairingOptions) -> dict[str, Any]:
-    """Return the fields of a `Candidate` about answers without a value: the number of instances, and what they would show at worst."""
+    """Return the fields of a `Candidate` about answers without a value: the sides that have them, and what they would show at worst."""
     ranged = shared if how.raw else pairs_with_range(shared)
     is_judged = [None not in map(how.value, pair) for pair in ranged]
-    is_open = [how.value(b) is None and has_open_verdict(b) for _, b in ranged]
-    is_unknown = [how.value(b) is not None and how.value(a) is None and lacks_setup(a) for a, b in ranged]
-    n_open = sum(is_open) + sum(is_unknown)
-    if how.raw or not n_open:
-        return {"n_open": n_open}
+    is_open, is_unset = _open_answers(ranged, how)
+    is_base_open = any(left or how.value(b) is not None for left, (_, b) in compress(zip(is_open, ranged, strict=True), is_unset))
+    sides = tuple(compress((base.label, name), (is_base_open, any(is_open))))
+    if how.raw or not sides:
+        return {"open_sides": sides}
     judged = list(compress(ranged, is_judged))
     wrong, details = (1.0, {"better": "lower"}) if is_lower_better(judged) else (0.0, {})
 
@@ -652,6 +658,7 @@ def _worst_case(name: str, base: RunSide, shared: Sequence[Pair], how: PairingOp
         return replace(result, status="scored", score=value, official=value, strict=value, details=details) if lacks_value else result
 
     at_worst = [(filled(a, 1 - wrong if lacks_setup(a) else wrong), filled(b, wrong)) for a, b in ranged]
+    is_unknown = [unset and how.value(b) is not None for unset, (_, b) in zip(is_unset, ranged, strict=True)]
     pairs = list(compress(at_worst, map(any, zip(is_judged, is_open, is_unknown, strict=True))))
     try:
         cluster_of = cluster_of_each(base, how.cluster, [a.instance_id for a, _ in pairs])
@@ -660,7 +667,8 @@ def _worst_case(name: str, base: RunSide, shared: Sequence[Pair], how: PairingOp
         cluster_of = cluster_of_each(base, how.cluster, [a.instance_id for a, _ in judged]) or {}
         cluster_of = {a.instance_id: f"instance {a.instance_id}" for a, _ in pairs} | cluster_of
     scores = paired_units(list(compress(at_worst, map(any, zip(is_judged, is_open, strict=True)))), how).b
-    return {"n_open": n_open, "worst_case": _paired_row(name, pairs, how, cluster_of), "worst_score": mean(scores) if scores else None}
+    worst = _paired_row(name, pairs, how, cluster_of)
+    return {"open_sides": sides, "worst_case": worst, "worst_score": mean(scores) if scores else None}
 
 
 def _instances_to_show(

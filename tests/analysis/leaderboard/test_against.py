@@ -433,25 +433,25 @@ def test_the_way_out_for_sides_that_differ(tmp_path: Path, others: list[str], me
 
 
 @pytest.mark.parametrize(
-    ("faults", "better", "groups", "n_open", "worst"),
+    ("faults", "better", "groups", "open_sides", "worst"),
     [
-        (" NEEDS_EXTRA", "higher", {}, 1, (0.75, 0.5, 0.5)),
-        (" UNDEFINED", "higher", {}, 1, (0.75, 0.5, 0.5)),
-        (" NEEDS_EXTRA", "lower", {}, 1, (0.75, 0.75, 0.75)),
-        (" NEEDS_EXTRA", "higher", {"c_x": ("q0", "q2"), "c_y": ("q3",)}, 1, (0.75, 0.5, 0.5)),
-        (" SCORER_ERROR", "higher", {}, 0, None),
-        ("JUDGE_FAILED NEEDS_EXTRA", "higher", {}, 1, (0.75, 0.5, 0.5)),
-        ("JUDGE_FAILED UNDEFINED", "lower", {}, 1, (0.5, 0.75, 0.75)),
-        ("UNDEFINED UNDEFINED", "higher", {}, 1, (0.5, 0.5, 0.5)),
-        ("SCORER_ERROR NEEDS_EXTRA", "higher", {}, 1, (0.5, 0.5, 0.5)),
-        ("NEEDS_EXTRA SCORER_ERROR", "higher", {}, 0, None),
-        ("NEEDS_EXTRA ", "higher", {}, 1, (0.75, 0.625, 2 / 3)),
-        ("UNDEFINED ", "higher", {}, 0, None),
-        ("SCORER_ERROR ", "higher", {}, 0, None),
+        (" NEEDS_EXTRA", "higher", {}, "b", (0.75, 0.5, 0.5)),
+        (" UNDEFINED", "higher", {}, "b", (0.75, 0.5, 0.5)),
+        (" NEEDS_EXTRA", "lower", {}, "b", (0.75, 0.75, 0.75)),
+        (" NEEDS_EXTRA", "higher", {"c_x": ("q0", "q2"), "c_y": ("q3",)}, "b", (0.75, 0.5, 0.5)),
+        (" SCORER_ERROR", "higher", {}, "", None),
+        ("JUDGE_FAILED NEEDS_EXTRA", "higher", {}, "ab", (0.75, 0.5, 0.5)),
+        ("JUDGE_FAILED UNDEFINED", "lower", {}, "ab", (0.5, 0.75, 0.75)),
+        ("UNDEFINED UNDEFINED", "higher", {}, "b", (0.5, 0.5, 0.5)),
+        ("SCORER_ERROR NEEDS_EXTRA", "higher", {}, "b", (0.5, 0.5, 0.5)),
+        ("NEEDS_EXTRA SCORER_ERROR", "higher", {}, "", None),
+        ("NEEDS_EXTRA ", "higher", {}, "a", (0.75, 0.625, 2 / 3)),
+        ("UNDEFINED ", "higher", {}, "", None),
+        ("SCORER_ERROR ", "higher", {}, "", None),
     ],
 )
 def test_an_answer_without_a_value_may_have_been_wrong(
-    faults: str, better: str, groups: dict[str, Any], n_open: int, worst: tuple[float, float, float] | None
+    faults: str, better: str, groups: dict[str, Any], open_sides: str, worst: tuple[float, float, float] | None
 ) -> None:
     """The difference if the candidate's were wrong, and the baseline's that nobody could judge right, is known next to that of the judged
     answers, also if one is in no cluster; no bug counts as one. The candidate's score is that without answers that it alone has.
@@ -464,7 +464,7 @@ def test_an_answer_without_a_value_may_have_been_wrong(
         replace(one, results={name: replace(row, details={"better": better}) for name, row in one.results.items()}) for one in (base, other)
     ]
     (candidate,) = compare(sides, cluster="c_" if groups else None).candidates
-    assert (candidate.total.n, candidate.total.a, candidate.n_open) == (3, pytest.approx(2 / 3), n_open)
+    assert (candidate.total.n, candidate.total.a, candidate.open_sides) == (3, pytest.approx(2 / 3), tuple(open_sides))
     case = candidate.worst_case
     assert (case and (case.a, case.b, candidate.worst_score)) == worst
     assert case is None or case.n_clusters == (3 if groups else None)
@@ -480,8 +480,8 @@ def test_an_answer_without_a_value_on_an_own_scale_has_no_worst() -> None:
             one.results[name] = result(name, None, scorer="readability", status=status, fault=fault, details=details)
     compared = compare([base, other])
     (candidate,) = compared.candidates
-    assert (candidate.total.is_raw, candidate.total.n, candidate.n_open, candidate.worst_case) == (True, 2, 1, None)
-    assert compared.possible_regressions == ("b",)
+    assert (candidate.total.is_raw, candidate.total.n, candidate.open_sides, candidate.worst_case) == (True, 2, ("b",), None)
+    assert compared.possible_regressions == (candidate,)
 
 
 @pytest.mark.parametrize(

@@ -407,7 +407,7 @@ DEFAULTS: dict[Any, str] = {
     PairedDifference: "wins=0 ties=0 losses=0 lower_is_better=False is_raw=False",
     Plan: "difference=0.0 alpha=0.05 size=1.0",
     ScoreShift: "paired=True is_raw=False",
-    Candidate: "is_regression=False n_open=0",
+    Candidate: "is_regression=False open_sides=()",
     Comparison: "level='cells' n_unapplied=0 seed=12345 n_resamples=10000",
     RunSide: "rules='official' clusters=() hidden=False n_instances=0 n_unapplied=0",
     Paired: "lower_is_better=False",
