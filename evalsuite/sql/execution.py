@@ -150,7 +150,7 @@ def write_result(
     key = cache.key(connection.engine, session.fingerprint(), statement, limits.clock) if cache else None
     if cache and key and (stored := cache.get(key, limits, place)):
         return stored
-    started = time.monotonic()
+    started, writes_text = time.monotonic(), ENGINES[connection.engine].writes_text
     with contextlib.ExitStack() as opened, _naming_odd_signs(statement, connection.engine):
         files: list[CsvFile] = []
 
@@ -158,9 +158,9 @@ def write_result(
             # A statement that runs again begins its file again.
             opened.close()
             files[:] = [opened.enter_context(CsvFile(place, stream.header, limits))]
-            return CsvText(stream.types, files[0].add)
+            return CsvText(stream.types, files[0].add, in_hex=writes_text)
 
-        text = run_into_sink(session, statement, limits, open_sink, as_text=ENGINES[connection.engine].writes_text)
+        text = run_into_sink(session, statement, limits, open_sink, as_text=writes_text)
         files[0].show_days(text.days)
     cost = Cost(seconds=time.monotonic() - started, rows=files[0].n_rows, bytes=files[0].n_bytes, billed_bytes=session.billed_bytes)
     written = Written(place=place, header=files[0].header, cost=cost, sql=statement)
@@ -324,11 +324,12 @@ def read_statement(text: str, engine: str, most_bytes: int) -> str:
 
 def stream_result(connection: Connection, limits: QueryLimits, statement: str) -> Iterator[Any]:
     """Worker side: send a result's header, and its text in parts with the number of rows that begin in each; yield the columns of days."""
+    writes_text = ENGINES[connection.engine].writes_text
     with _statement_faults(), contextlib.closing(open_session(connection, limits)) as session:
 
         def open_text(stream: Stream) -> CsvText:
             send(PROCESS.parent, reply(list(stream.header)))
-            return CsvText(stream.types, send_text)
+            return CsvText(stream.types, send_text, in_hex=writes_text)
 
         def send_text(text: bytes, n_rows: int) -> None:
             for start in range(0, len(text), _PART_BYTES):
@@ -336,7 +337,7 @@ def stream_result(connection: Connection, limits: QueryLimits, statement: str) -
                 send(PROCESS.parent, reply(count + text[start : start + _PART_BYTES]))
 
         with _naming_odd_signs(statement, connection.engine):
-            written = run_into_sink(session, statement, limits, open_text, as_text=ENGINES[connection.engine].writes_text)
+            written = run_into_sink(session, statement, limits, open_text, as_text=writes_text)
         yield list(written.days)
 
 

@@ -87,18 +87,16 @@ class ColumnKind:
 _FIELD = re.compile(rb'("(?:[^"]|"")*"|[^,"\n]*)[,\n]')
 _MIDNIGHT, _TIME_OF_MIDNIGHT = time(), b" 00:00:00"
 _DAY_BYTES = len("2020-01-01")
-# The csv module writes cells of all other types in this way.
-_CONVERTED: dict[type, Callable[[Any], str]] = {
-    Decimal: lambda number: format(number, "f") if number.is_finite() else str(number),
-    bytes: bytes.hex,
-}
+# The csv module writes all other cells as pandas does, bytes as b'\x00'.
+_CONVERTED: dict[type, Callable[[Any], str]] = {Decimal: lambda number: format(number, "f") if number.is_finite() else str(number)}
 
 
-def as_lines(rows: Sequence[Sequence[Any]]) -> bytes:
-    """The CSV text of rows of neutral cells, timestamps in full."""
+def as_lines(rows: Sequence[Sequence[Any]], *, in_hex: bool = False) -> bytes:
+    """The CSV text of rows of neutral cells, timestamps in full; bytes as pandas writes them, or hexadecimal (`in_hex`)."""
     block = io.StringIO()
-    if not _CONVERTED.keys().isdisjoint(map(type, chain.from_iterable(rows))):
-        rows = [[_CONVERTED[type(cell)](cell) if type(cell) in _CONVERTED else cell for cell in row] for row in rows]
+    converted = _CONVERTED | {bytes: bytes.hex} if in_hex else _CONVERTED
+    if not converted.keys().isdisjoint(map(type, chain.from_iterable(rows))):
+        rows = [[converted[type(cell)](cell) if type(cell) in converted else cell for cell in row] for row in rows]
     csv.writer(block, lineterminator="\n").writerows(rows)
     return block.getvalue().encode("utf-8", "backslashreplace")
 
@@ -119,11 +117,11 @@ class CsvText:
     """Convert a result's chunks to CSV text in order and pass it to `write`, with the number of its rows.
 
     `types` are the result's, None if each cell has its own. Timestamps are written in full: `days` are the columns of a whole result that
-    should have shown days.
+    should have shown days. Bytes are hexadecimal with `in_hex`, as engines write them that write text themselves.
     """
 
-    def __init__(self, types: Sequence[str] | None, write: Callable[[bytes, int], None]) -> None:
-        self._write = write
+    def __init__(self, types: Sequence[str] | None, write: Callable[[bytes, int], None], *, in_hex: bool) -> None:
+        self._write, self._in_hex = write, in_hex
         self._moments = [index for index, type_ in enumerate(types or ()) if type_ in ("TIMESTAMP", INSTANT)]
         self._at_midnight: set[int] = set()
         self._at_other_times: set[int] = set()
@@ -141,7 +139,7 @@ class CsvText:
                 self._at_other_times.add(index)
             elif any(moment.tzinfo is None for moment in moments):
                 self._at_midnight.add(index)
-        self._write(as_lines(chunk), len(chunk))
+        self._write(as_lines(chunk, in_hex=self._in_hex), len(chunk))
 
     @property
     def days(self) -> list[int]:

@@ -93,7 +93,7 @@ POSTGRES_CELLS = {
 
 def modelled(sql: str, connection: Connection) -> bytes:
     """The CSV text of a statement's typed table: what every file of a result has to be."""
-    table = csv_form(execute(sql, connection, LIMITS).table)
+    table = csv_form(execute(sql, connection, LIMITS).table, in_hex=connection.engine in {"duckdb", "postgres"})
     block = io.StringIO()
     csv.writer(block, lineterminator="\n").writerows([table.header, *zip(*table.columns, strict=True)])
     return block.getvalue().encode("utf-8", "backslashreplace")
@@ -218,18 +218,18 @@ CHUNKS = st.lists(
 
 
 @examples(60)
-@given(chunks=CHUNKS)
-def test_chunks_are_the_table(chunks: list[list[tuple[object, ...]]]) -> None:
+@given(chunks=CHUNKS, in_hex=st.booleans())
+def test_chunks_are_the_table(chunks: list[list[tuple[object, ...]]], in_hex: bool) -> None:
     """However a result comes in chunks, its file is the one of the whole table, whose moments show days where all lie on midnight."""
     rows = [row for chunk in chunks for row in chunk]
     types = ("TIMESTAMP", "VARCHAR")
     columns = tuple(map(list, zip(*rows, strict=True))) if rows else ([], [])
-    table = csv_form(Table(header=("a 00:00:00", "b"), columns=columns, n_rows=len(rows), types=types))
+    table = csv_form(Table(header=("a 00:00:00", "b"), columns=columns, n_rows=len(rows), types=types), in_hex=in_hex)
     block = io.StringIO()
     csv.writer(block, lineterminator="\n").writerows([table.header, *zip(*table.columns, strict=True)])
     with tempfile.TemporaryDirectory() as folder:
         with CsvFile(Path(folder) / "x.csv", table.header, LIMITS) as file:
-            text = CsvText(types, file.add)
+            text = CsvText(types, file.add, in_hex=in_hex)
             for chunk in chunks:
                 text.add(chunk)
             file.show_days(text.days)
