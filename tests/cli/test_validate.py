@@ -98,7 +98,7 @@ def test_files_are_opened(sub: Path) -> None:
             f"{NAME}:3 d BAD_DUCKDB",
             f"{NAME}:4 m MISSING_FILE",
             f"{NAME}:5 out BAD_PATH",
-            f"{NAME}:6 sql SQL_NOT_ALLOWED",
+            f"{NAME}:6 sql MISSING_FILE",
         ],
     )
 
@@ -242,7 +242,7 @@ def test_the_example_as_a_process() -> None:
 
 
 def test_queries_of_instances_with_a_connection_are_no_faults(tmp_path: Path) -> None:
-    """Where gold's side maps an instance to a connection its query is looked at as text; elsewhere SQL is refused."""
+    """Where gold's side maps an instance to a connection its query is looked at as text; elsewhere SQL is refused, without gold open."""
     rows = [gold_line(name, "table_match", gold="g.csv") for name in ("good", "bad", "gone", "unmapped")]
     write_lines(tmp_path / "gold" / "n_eval.jsonl", *rows)
     described = "s: {engine: duckdb, database: s.duckdb, instances: [good, bad, gone]}\n"
@@ -254,3 +254,6 @@ def test_queries_of_instances_with_a_connection_are_no_faults(tmp_path: Path) ->
         (sub / name / "q.sql").write_text(text)
     found = {item["instance_id"]: item["code"] for item in as_json("validate", sub, "--gold", tmp_path / "gold", code=1)["problems"]}
     assert found == {"bad": "SQL_NOT_ALLOWED", "gone": "MISSING_FILE", "unmapped": "SQL_NOT_ALLOWED"}
+    alone = as_json("validate", sub, code=1)
+    assert {item["instance_id"]: item["code"] for item in alone["problems"]} == {"gone": "MISSING_FILE"}
+    assert alone["notes"] == ["3 answers in SQL: only gold says whether SQL is accepted (--gold FOLDER)"]

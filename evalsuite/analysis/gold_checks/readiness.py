@@ -29,6 +29,7 @@ from evalsuite.core.errors import (
     UNSCORED,
     EvalsuiteError,
     FaultError,
+    count_words,
     describe,
     did_you_mean,
     error_sentence,
@@ -161,13 +162,16 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     kinds = [answer.answer_type for answer in submission.answers.values()]
     strange = _unnamed_folders(submission) if layout == "original" else []
 
+    n_queries = looker.n_queries
+    unsure = [f"{count_words(n_queries, 'answer')} in SQL: only gold says whether SQL is accepted (--gold FOLDER)"] if n_queries else []
+
     def line(finding: Finding) -> int:
         number = finding.where.rpartition(":")[2]
         return int(number) if number.isdigit() else 0
 
     return Validation(
         problems=(*sorted(problems, key=line), *looker.find_missing()),
-        notes=(*notes, *looker.notes, *(f"{name}/: no line of {METADATA} names this folder" for name in strange)),
+        notes=(*notes, *looker.notes, *unsure, *(f"{name}/: no line of {METADATA} names this folder" for name in strange)),
         n_answers={kind: kinds.count(kind) for kind in ("answer", "file", "files", *(["sql"] if "sql" in kinds else []))},
         n_ready=sum(not problems for problems in by_answer.values()),
         n_gold=len(gold.instances) if gold is not None else None,
@@ -192,6 +196,7 @@ class _AnswerValidator:
         self.notes: list[str] = []
         self.connections: Connections | None = None
         self.folders: dict[str, str] | None = None
+        self.n_queries = 0
 
     def answer(self, answer: Answer) -> Iterator[Finding]:
         """Yield the problems of one answer."""
@@ -204,22 +209,25 @@ class _AnswerValidator:
             names = ", ".join(dict.fromkeys(check.scorer for check in instance.checks))
             untaken = f"answer type {answer.answer_type!r} reaches no check of this instance ({names})"
             yield _finding(answer, Fault(code="WRONG_ANSWER_TYPE", detail=untaken))
-        findings = self._query_findings(answer, instance) if instance is not None and checks else None
+        findings = self._query_findings(answer, instance) if self.gold is None or checks else None
         yield from self._find_unreadable(answer, checks) if findings is None else findings
 
-    def _query_findings(self, answer: Answer, instance: GoldInstance) -> list[Finding] | None:
-        """Return what prevents a query from running, as far as its text shows; None if it is no query of an instance with a connection."""
-        if self.gold is None or not answer.is_query or not isinstance(answer.value, str):
-            return None
+    def _query_findings(self, answer: Answer, instance: GoldInstance | None) -> list[Finding] | None:
+        """Return what prevents a query from running, as far as its text shows; None if it is no query, or gold has no connection for it.
 
-        if self.connections is None:
-            self.connections = read_connections(self.gold.folder, submission=self.submission.folder)
-        task = Task(instance=instance, answer=answer, gold_folder=self.gold.folder, submission_folder=self.submission.folder)
+        Without gold a query is only read: who accepts it is not known.
+        """
+        if not answer.is_query or not isinstance(answer.value, str):
+            return None
         files, most = AnswerFiles(self.submission.folder, answer.instance_id, self.limits, self.inodes), QueryLimits().sql_bytes
         try:
-            if (connection := connection_of(task, self.connections)) is None:
+            connection = self._connection(answer, instance)
+            if connection is None and self.gold is not None:
                 return None
             text = read_query(files, answer.value, limit_bytes=most)
+            if connection is None:
+                self.n_queries += 1
+                return []
             only_statement(text, ENGINES[connection.engine].dialect, most_bytes=most)
         except FaultError as error:
             return [_finding(answer, error.fault, file=answer.value)]
@@ -227,6 +235,15 @@ class _AnswerValidator:
             # A submission cannot fix what the grader has not set up here.
             self.notes.append(f"{answer.where}: {answer.instance_id}: {error_sentence(error)}")
         return []
+
+    def _connection(self, answer: Answer, instance: GoldInstance | None) -> Connection | None:
+        """Return the connection through which gold runs the query of an answer, None if there is none. Raises `EvalsuiteError`."""
+        if self.gold is None or instance is None:
+            return None
+        if self.connections is None:
+            self.connections = read_connections(self.gold.folder, submission=self.submission.folder)
+        task = Task(instance=instance, answer=answer, gold_folder=self.gold.folder, submission_folder=self.submission.folder)
+        return connection_of(task, self.connections)
 
     def _find_unreadable(self, answer: Answer, checks: tuple[Check, ...]) -> Iterator[Finding]:
         """Yield the problems of an answer's text or files, each read in the wanted forms; one readable form is enough."""
