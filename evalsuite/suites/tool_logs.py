@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.disk_cache import file_digest
-from evalsuite.core.errors import UsageError
+from evalsuite.core.errors import UsageError, join_names
 from evalsuite.core.types import METADATA, Result
 from evalsuite.readers.paths import refuse_endless
 from evalsuite.runs.history import RUNS_FOLDER, find_runs
@@ -83,7 +83,7 @@ class LoggedRun:
 class ForeignLog:
     """A log: its suite, its runs, and what could not be read; `digest` is that of its bytes, `file` its name without the ending.
 
-    `note` says why its scores are no verdicts.
+    `note` says which of its scores are read as verdicts, or why none is.
     """
 
     format: Format
@@ -250,6 +250,7 @@ def read_samples(path: Path, text: str) -> ForeignLog:
     """Return the samples of one task. Raises `UsageError` for a file that is cut or has none."""
     runs: dict[str, list[Logged]] = {}
     lost: list[str] = []
+    metrics: list[str] = []
     lines = text.split("\n")
     task = _STAMP.sub("", path.stem.removeprefix("samples_"))
     for number, line in enumerate(lines, start=1):
@@ -263,16 +264,24 @@ def read_samples(path: Path, text: str) -> ForeignLog:
             lost.append(f"line {number}")
             continue
         try:
-            entry = _logged_case(row)
+            metrics = metrics or _metrics_of(row)
+            entry = _logged_case(row, next(iter(metrics), ""))
             runs.setdefault(str(row.get("filter") or "none"), []).append(entry)
         except _ODD:
             lost.append(f"line {number}")
     if not runs:
         raise UsageError(f"{path}: no sample of lm-eval in it", hint="samples_TASK_TIME.jsonl, written by `lm_eval --log_samples`")
-    return ForeignLog.from_runs("lm-eval", task, [LoggedRun(f"{task}-{name}", tuple(cases)) for name, cases in runs.items()], lost, path)
+    log = ForeignLog.from_runs("lm-eval", task, [LoggedRun(f"{task}-{name}", tuple(cases)) for name, cases in runs.items()], lost, path)
+    return _naming_verdict(log, metrics)
 
 
-def _logged_case(row: Mapping[str, Any]) -> Logged:
+def _naming_verdict(log: ForeignLog, names: Sequence[str]) -> ForeignLog:
+    """Return the log with a note if its samples have several scores, of which the first is read."""
+    note = f"the score {names[0]} is read as the verdict, not {join_names(names[1:])}" if names[1:] else ""
+    return replace(log, note=log.note or note)
+
+
+def _logged_case(row: Mapping[str, Any], metric: str) -> Logged:
     # Newer files name the calls of a sample (`gen_args_0`), older ones list them.
     arguments = row["arguments"].values() if isinstance(row["arguments"], Mapping) else row["arguments"]
     calls = [list(call.values()) if isinstance(call, Mapping) else list(call) for call in arguments]
@@ -298,15 +307,14 @@ def _logged_case(row: Mapping[str, Any]) -> Logged:
         input=text_or_json(calls[0][0]),
         reference=None if target is None else text_or_json(target),
         output=text_or_json(output),
-        theirs=_first_metric(row),
+        theirs=_score_in(row.get(metric)),
     )
 
 
-def _first_metric(row: Mapping[str, Any]) -> float | None:
-    """Return the first metric of the line, None if none is a number."""
-    metrics = row.get("metrics") if isinstance(row.get("metrics"), list) else None
-    names = metrics or [key for key, value in row.items() if key not in _NO_METRIC and isinstance(value, bool | int | float)]
-    return next((score for name in names if (score := _score_in(row.get(name))) is not None), None)
+def _metrics_of(row: Mapping[str, Any]) -> list[str]:
+    """Return the metrics of a line that are numbers, in its order."""
+    names = row.get("metrics") if isinstance(row.get("metrics"), list) else None
+    return [name for name in names or row if name not in _NO_METRIC and _score_in(row.get(name)) is not None]
 
 
 _KNOWN: Final = "known: results of promptfoo (.json), logs of Inspect (.eval, .json), samples_*.jsonl of lm-eval"
@@ -484,12 +492,14 @@ def _inspect_archive(path: Path) -> ForeignLog:
 
 
 def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Sequence[str]) -> ForeignLog:
-    """Return one run: the first scorer's verdict on each sample; each epoch after the first is a case of its own."""
-    cases, lost_samples = [], []
+    """Return one run: the verdict of the log's first scorer on each sample; each epoch after the first is a case of its own."""
+    cases, lost_samples, names = [], [], dict[str, None]()
     for where, sample in samples:
         try:
             attachments, target = sample.get("attachments") or {}, sample.get("target")
             scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
+            names.update(dict.fromkeys(scores.keys()))
+            score = scores.get(next(iter(names), ""))
             epoch = int(sample.get("epoch") or 1)
             cases.append(
                 Logged(
@@ -503,15 +513,15 @@ def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Seque
                     else text_or_json(target),
                     output=(output := _completion(sample.get("output") or {}, attachments)),
                     is_failed=bool(sample.get("error")) and not output and not scores,
-                    theirs=_inspect_value(next(iter(scores.values()))["value"]) if scores else None,
+                    theirs=None if score is None else _inspect_value(score["value"]),
                 )
             )
         except _ODD:
             lost_samples.append(f"sample {where}")
     label = f"{path.stem} ({about['model']})" if about.get("model") else path.stem
-    return ForeignLog.from_runs(
-        "inspect", str(about.get("task") or path.stem), [LoggedRun(label, tuple(cases))], [*lost, *lost_samples], path
-    )
+    runs = [LoggedRun(label, tuple(cases))]
+    log = ForeignLog.from_runs("inspect", str(about.get("task") or path.stem), runs, [*lost, *lost_samples], path)
+    return _naming_verdict(log, list(names))
 
 
 def _inspect_value(value: Any) -> float | None:

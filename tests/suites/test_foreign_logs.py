@@ -154,6 +154,22 @@ def test_outputs_are_scored_by_the_scorer_that_is_named(place: Path, capsys: pyt
     assert {result.scorer for entry in find_runs(suite="exact") for result in entry.results()} == {"exact_match"}
 
 
+def test_one_score_of_several_is_the_verdict(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The log's first, in every sample, whatever their order; a sample without it is not judged; a note names it."""
+    log = json.loads(inspect_log(1))
+    for sample, names in zip(log["samples"], (("match", "f1"), ("f1", "match"), ("f1",)), strict=True):
+        sample["scores"] = {name: {"value": "C" if name == "match" else 0.25} for name in names}
+    rows = [{**row, "metrics": ["acc", "acc_norm"], "acc": 1.0, "acc_norm": 0.0} for row in lm_eval()[::2]]
+    rows[1]["metrics"], rows[2]["acc"] = ["acc_norm", "acc"], None
+    (place / "two.json").write_text(json.dumps(log))
+    (place / "samples_two.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    for name, first, other in (("two.json", "match", "f1"), ("samples_two.jsonl", "acc", "acc_norm")):
+        assert main(["import", name, "--json"]) == EXIT_OK
+        out, err = capsys.readouterr()
+        assert [case["theirs"] for case in json.loads(out)["runs"][0]["cases"]] == [1.0, 1.0, None]
+        assert err == f"note: {name}: the score {first} is read as the verdict, not {other}\n"
+
+
 def test_a_provider_that_failed_is_no_wrong_answer_here_either(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where it gave no answer our scorer scores nothing, and says so; its other answers are scored."""
     (place / "log.json").write_text(json.dumps(promptfoo()))
