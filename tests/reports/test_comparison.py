@@ -7,7 +7,7 @@ import pytest
 from evalsuite.analysis.leaderboard import compare
 from evalsuite.core.dataclasses import replace
 from evalsuite.reports.comparison_documents import comparison_document
-from evalsuite.reports.document import p_value, points
+from evalsuite.reports.document import points
 from evalsuite.reports.file_formats import as_markdown
 from evalsuite.reports.terminal import as_text
 from tests.analysis.leaderboard.made import side
@@ -85,9 +85,3 @@ def test_markdown_rows_have_the_columns_of_their_head() -> None:
 def test_points_carry_their_sign(value: float | None, shown: str) -> None:
     """A difference is shown in points; nothing is no minus zero."""
     assert points(value) == shown
-
-
-@pytest.mark.parametrize(("value", "shown"), [(1.0, "1.000"), (0.0424, "0.042"), (0.00312, "0.0031"), (1e-9, "< 0.0001"), (None, "-")])
-def test_small_p_values_keep_their_digits(value: float | None, shown: str) -> None:
-    """Small p-values get a fourth digit, very small ones a bound."""
-    assert p_value(value) == shown

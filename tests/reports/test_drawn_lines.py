@@ -41,9 +41,15 @@ def test_a_gate_holds_at_its_border(score: float, gate: float, words: str) -> No
     assert apply_gate("x", score, gate) == (int("below" in words), words)
 
 
-@pytest.mark.parametrize(("p", "words"), [(0.0496, "0.0496"), (0.0504, "0.0504"), (0.05, "0.050"), (0.25, "0.250"), (0.00005, "< 0.0001")])
-def test_a_p_value_stays_on_its_side_of_a_level(p: float, words: str) -> None:
-    """A p-value that is not 0.05 does not read as 0.050."""
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [
+        *((0.0496, "0.0496"), (0.0504, "0.0504"), (0.05, "0.050"), (0.25, "0.250"), (0.00005, "< 0.0001")),
+        *((1.0, "1.000"), (0.0424, "0.042"), (0.00312, "0.0031"), (1e-9, "< 0.0001"), (None, "-")),
+    ],
+)
+def test_a_p_value_stays_on_its_side_of_a_level(p: float | None, words: str) -> None:
+    """A p-value that is not 0.05 does not read as 0.050; small ones get a fourth digit, very small ones a bound."""
     assert p_value(p) == words
 
 

@@ -8,7 +8,6 @@ import pytest
 
 import evalsuite
 from evalsuite.cli import main
-from evalsuite.scorers.judge.settings import secret_in
 from tests.scorers.judge.conftest import Serve
 from tests.scorers.judge.server import Say, completion
 
@@ -152,20 +151,3 @@ def test_a_key_of_a_section_has_its_own_line(tmp_path: Path, monkeypatch: pytest
         Path("gold/suite.yaml").write_text(f"name: x\njudge:\n  base_url: http://x/v1\n  {line}\n")
         assert main(["gold", "check", "gold"]) == 2
         assert f"gold/suite.yaml:4: {says}" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("address", "kind"),
-    [
-        ("https://x/v1", ""),
-        ("https://x/v1?api-version=2", ""),
-        ("https://user:word@x/v1", "a user name or password"),
-        ("https://user@x/v1", "a user name or password"),
-        ("https://x/v1?api_key=sk-1", "a key"),
-        ("https://x/v1?a=1&Token=", "a key"),
-        ("https://[x", ""),
-    ],
-)
-def test_secrets_in_an_address(address: str, kind: str) -> None:
-    """They are named by their kind, also where the value is empty."""
-    assert secret_in(address) == kind

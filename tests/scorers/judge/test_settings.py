@@ -102,7 +102,8 @@ def test_a_judge_that_cannot_be_asked(keys: Any, message: str, monkeypatch: pyte
         ("http://x", ""), ("http://u@x", "a user name or password"), ("http://:p@x", "a user name or password"),
         ("http://x?Token=", "a key"), ("http://x?sig=1", "a key"),
         ("http://x?code=1", "a key"), ("http://x?zip_code=1", ""), ("http://x?a=key", ""), ("http://[x", ""),
-        ("http://x?authority=1", "a key"),
+        ("http://x?authority=1", "a key"), ("https://x/v1?api-version=2", ""), ("https://user:word@x/v1", "a user name or password"),
+        ("https://x/v1?api_key=sk-1", "a key"), ("https://x/v1?a=1&Token=", "a key"),
     ],
 )  # fmt: skip
 def test_secrets_in_addresses(address: str, secret: str) -> None:
