@@ -316,10 +316,11 @@ def gold_lint(
         if not patch:
             print("nothing here can be repaired without a choice", file=sys.stderr)
         elif write:
-            print(f"{fixes.write(report)} findings repaired", file=sys.stderr)
+            print(f"{count_words(fixes.write(report), 'finding')} repaired", file=sys.stderr)
         return EXIT_OK
-    print_document(lint_document(report), form)
-    return EXIT_GATE if report.count("error") or (strict and report.count("warning")) else EXIT_OK
+    fails = bool(report.count("error") or (strict and report.count("warning")))
+    print_document(lint_document(report, fails=fails), form)
+    return EXIT_GATE if fails else EXIT_OK
 
 
 def gold_contamination(

@@ -138,8 +138,8 @@ def gold_check_verdict(check: "GoldCheck") -> str:
     return f"failed: no full marks under its own rules: {', '.join(failing[:MOST_NAMED])}{more} (exit 1)"
 
 
-def lint_document(lint: "Lint") -> Document:
-    """Build the report of all findings, one line each, with their counts; annotations use the lines of the spec."""
+def lint_document(lint: "Lint", *, fails: bool = False) -> Document:
+    """Build the report of all findings, one line each, then their counts and whether they end in exit 1."""
     columns: list[Column[LintFinding]] = [
         Column(name="where", role="name", value=lambda row: row.where),
         Column(name="severity", role="name", value=lambda row: row.severity, words=lambda row: Own(row.severity)),
@@ -156,10 +156,11 @@ def lint_document(lint: "Lint") -> Document:
         is_long=True,
         lines=lambda row: [f"{row.where}: {row.severity} {row.code}: {_finding_text(row)}"],
     )
+    counts = lint_summary(lint) + (" (exit 1)" if fails else "")
     return Document(
         name=name,
         heading=("Lint of ", Code(name, 80)),
-        sections=lambda _: [Section(look="lines", table=table), Section(look="lines", lines=[lint_summary(lint)])],
+        sections=lambda _: [Section(look="lines", table=table), Section(look="lines", lines=[counts])],
         tables={"csv": table, "parquet": table},
         whole=lint.to_json(),
         suites=lambda: [Suite(name=name, cases=[_lint_case(lint, finding) for finding in lint.findings])],

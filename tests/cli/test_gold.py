@@ -179,6 +179,7 @@ def test_lint_formats_and_exit_codes(made: Made, tmp_path: Path, capsys: pytest.
     out = said("gold lint gold", code=1)
     assert "gold/made_eval.jsonl:3: error column-out-of-range: c1: cities.csv: condition_cols names column 7, but the last one is 2" in out
     assert "\x1b" not in out
+    assert out.endswith(", --fix shows a repair of 1 (exit 1)\n")
     shown = json.loads(said("gold lint gold --format json --ignore column-out-of-range"))
     assert shown["counts"]["error"] == 0
     assert shown["n_ignored"] == 1
