@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from itertools import islice
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeGuard
 
 from evalsuite.compare.official_cells import NA_WORDS, is_empty
 from evalsuite.core.dataclasses import replace
@@ -242,7 +242,7 @@ def with_form(score: Score, pairs: Iterable[tuple[Table | Fault, Sequence[Table 
     """
     if 1 in (score.official, score.strict) or not are_reasons_wanted():
         return score
-    tables = [(table, golds) for table, golds in pairs if not isinstance(table, Fault)]
+    tables = [(table, golds) for table, golds in pairs if _has_texts(table)]
     hint = next((text for table, _ in tables if (text := other_form(table.header, delimiter, lines_below(table)))), "")
     ragged = next((line for table, _ in tables if (line := table.ragged_line)), None)
     if not hint and ragged is not None:
@@ -256,6 +256,11 @@ def with_form(score: Score, pairs: Iterable[tuple[Table | Fault, Sequence[Table 
     if strict and not (ragged is not None and ragged_line(ragged) in strict):
         strict = f"{strict}; {hint}"
     return replace(score, reason=f"{score.reason}; {hint}", strict_reason=strict)
+
+
+def _has_texts(table: Table | Fault) -> TypeGuard[Table]:
+    """Whether it is a table of texts, as a CSV gives it: the cells of a typed one are values."""
+    return not isinstance(table, Fault) and table.types is None
 
 
 def _odd_lines(table: Table, golds: Sequence[Table]) -> str:

@@ -1,14 +1,16 @@
-"""The cells of a DuckDB table as Python's own values, and as texts where Python has none."""
+"""Rows that DuckDB reads, with cells as Python's own values, and as texts where Python has none."""
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import chain
 from typing import Any, Final
 
-from evalsuite.core.import_ref import lazy_pattern
+from evalsuite.core.import_ref import duckdb, lazy_pattern
+from evalsuite.core.scores import Fault, Table
+from evalsuite.readers.limits import Limits
 
 # Types whose native value loses digits or needs pytz are fetched as text, in UTC.
 _AS_INSTANT = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NS")
@@ -22,6 +24,11 @@ _INTERVAL: Final = lazy_pattern(
     r"(?:(-?\d+) years? ?)?(?:(-?\d+) months? ?)?(?:(-?\d+) days? ?)?(?:(-)?(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?)?", re.ASCII
 )
 read_json: Final = partial(json.loads, parse_int=str, parse_float=str)
+_TARGET_CHUNK_BYTES = 4 << 20
+_FIRST_CHUNK_ROWS = 64
+_MOST_CHUNK_ROWS = 50_000
+# Names and types of columns.
+Described = tuple[tuple[str, ...], tuple[str, ...]]
 _SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
 
 
@@ -96,3 +103,73 @@ def _instant(text: str | None) -> datetime | str | None:
         return datetime.fromisoformat(text)
     except ValueError:
         return text
+
+
+def read_rows(connection: "duckdb.DuckDBPyConnection", name: str, stored: str, place: str, limits: Limits) -> Table | Fault:
+    """The rows of a FROM source; a column with a value that Python cannot hold, or that nests too deep, as texts."""
+    header, types = header_and_types(connection.execute(f"SELECT * FROM {place}"))
+    in_text = {index for index, type_ in enumerate(types) if needs_text(type_)}
+    suspects = [index for index, type_ in enumerate(types) if MAY_NOT_FIT.search(type_)]
+    try:
+        return _read_rows_with(connection, name, stored, place, limits, in_text, (header, types))
+    except (OverflowError, RecursionError):
+        if not suspects:
+            raise
+    for index in suspects:
+        try:
+            column = f"(SELECT {quoted_name(header[index])} FROM {place})"
+            only = header_and_types(connection.execute(f"SELECT * FROM {column}"))
+            _read_rows_with(connection, name, stored, column, limits, set(), only)
+        except (OverflowError, RecursionError):
+            in_text.add(index)
+    return _read_rows_with(connection, name, stored, place, limits, in_text, (header, types))
+
+
+def _read_rows_with(
+    connection: "duckdb.DuckDBPyConnection",
+    name: str,
+    stored: str,
+    place: str,
+    limits: Limits,
+    in_text: Collection[int],
+    described: Described,
+) -> Table | Fault:
+    """The rows of a FROM source, just selected, the columns `in_text` as texts, in chunks: limits are checked between."""
+    header, types = described
+    if in_text:
+        named = enumerate(map(quoted_name, header))
+        selected = ", ".join(f"CAST({column} AS VARCHAR)" if index in in_text else column for index, column in named)
+        connection.execute(f"SELECT {selected} FROM {place}")
+    columns: list[list[Any]] = [[] for _ in header]
+    n_bytes, n_rows, chunk = 0, 0, _FIRST_CHUNK_ROWS
+    while rows := connection.fetchmany(chunk):
+        n_rows += len(rows)
+        for index, cells in enumerate(zip(*rows, strict=True)):
+            if types[index] == "VARIANT" and index not in in_text:
+                check_depth(cells)
+            n_bytes += bytes_of_cells(cells, types[index])
+            columns[index].extend(converted(cells, types[index]) if index in in_text else cells)
+        if n_bytes > limits["table_bytes"]:
+            return too_many_fault(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
+        if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"]:
+            return too_many_fault(name, "rows or cells than the limits rows and cells allow")
+        chunk = max(1, min(_MOST_CHUNK_ROWS, chunk * 4, _TARGET_CHUNK_BYTES * n_rows // n_bytes))
+    for index, column in enumerate(columns):
+        if index not in in_text and TIMES.search(types[index]) and ("_NS" in types[index] or has_edge(column)):
+            texts = connection.execute(f"SELECT system.main.to_json({quoted_name(header[index])}) FROM {place}").fetchall()
+            columns[index] = [with_texts(cell, text and read_json(text)) for cell, (text,) in zip(column, texts, strict=True)]
+    return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
+
+
+def too_many_fault(name: str, what: str) -> Fault:
+    return Fault(code="LIMIT", detail=f"{name!r} has more {what}")
+
+
+def quoted_name(name: str) -> str:
+    """A name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def header_and_types(result: "duckdb.DuckDBPyConnection") -> Described:
+    columns = result.description or []
+    return tuple(str(column[0]) for column in columns), tuple(str(column[1]) for column in columns)

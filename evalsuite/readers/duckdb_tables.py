@@ -32,17 +32,7 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import duckdb, lazy_pattern, np
 from evalsuite.core.scores import Fault, Table
-from evalsuite.readers.duckdb_cells import (
-    MAY_NOT_FIT,
-    TIMES,
-    bytes_of_cells,
-    check_depth,
-    converted,
-    has_edge,
-    needs_text,
-    read_json,
-    with_texts,
-)
+from evalsuite.readers.duckdb_cells import header_and_types, quoted_name, read_rows, too_many_fault
 from evalsuite.readers.file_signatures import LFS_POINTER, format_of, is_lfs_pointer
 from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
@@ -536,13 +526,8 @@ def _function_name(name: object) -> str:
 PACKED_ROWS = 2_000
 # More at once cost memory, fewer cost time.
 _CELLS_AT_ONCE, _FEWEST_AT_ONCE = 163_840, 1_024
-_TARGET_CHUNK_BYTES = 4 << 20
-_FIRST_CHUNK_ROWS = 64
-_MOST_CHUNK_ROWS = 50_000
 _QUOTED = lazy_pattern(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _GENERATED = lazy_pattern(r"\bGENERATED\s+ALWAYS\b", re.IGNORECASE)
-# Names and types of columns.
-Described = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def read_duckdb(
@@ -680,7 +665,7 @@ class _Catalog:
         place, stored = _place(row), str(row[1])
         if attached is not None and row[2] >= PACKED_ROWS and (unread := self._unread(name, stored, limits, attached)) is not None:
             return unread
-        return self._fetch(name, stored, place, limits)
+        return read_rows(self.connection, name, stored, place, limits)
 
     def _refusal(self, name: str, row: tuple[Any, ...], limits: Limits) -> Fault | None:
         """Why a table is not read, as far as the catalog shows."""
@@ -696,7 +681,7 @@ class _Catalog:
         """A table of plain types; None for other types, and if a cell is beyond Python's range."""
         place = _place(self.tables[fold_name(stored)])
         # The catalog would list the columns of the system too, in four times the time.
-        header, types = _header_and_types(self.connection.execute(f"SELECT * FROM {place} LIMIT 0"))
+        header, types = header_and_types(self.connection.execute(f"SELECT * FROM {place} LIMIT 0"))
         if not types or not all(map(kind_of, types)) or "rowid" in map(str.lower, header):
             return None
         quoted = list(map(quoted_name, header))
@@ -704,7 +689,7 @@ class _Catalog:
         if size is None:
             return None
         if size > limits["table_bytes"]:
-            return _too_many_fault(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
+            return too_many_fault(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
 
         def whole(connection: "duckdb.DuckDBPyConnection") -> Table | Fault:
             return _Catalog(connection, self._database).read(name, limits, as_it_comes=False)
@@ -724,76 +709,14 @@ class _Catalog:
             query, reads_clock = expand_view(self.connection, "answer", name, tables=tables, catalogs=catalogs)
             if len(self.connection.execute(f"DESCRIBE {query}").fetchall()) > limits["columns"]:
                 return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view with too many columns; submit a table")
-            view = self._fetch(name, name, f"({query})", limits)
+            view = read_rows(self.connection, name, name, f"({query})", limits)
         except RefusedViewError as refused:
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that {refused}; submit a table")
         except (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError):
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that cannot be run; submit a table")
         return replace(view, is_view=True, reads_clock=reads_clock) if isinstance(view, Table) else view
 
-    def _fetch(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault:
-        """The rows of a FROM source; a column with a value that Python cannot hold, or that nests too deep, as texts."""
-        header, types = _header_and_types(self.connection.execute(f"SELECT * FROM {place}"))
-        in_text = {index for index, type_ in enumerate(types) if needs_text(type_)}
-        suspects = [index for index, type_ in enumerate(types) if MAY_NOT_FIT.search(type_)]
-        try:
-            return self._fetch_with(name, stored, place, limits, in_text, (header, types))
-        except (OverflowError, RecursionError):
-            if not suspects:
-                raise
-        for index in suspects:
-            try:
-                column = f"(SELECT {quoted_name(header[index])} FROM {place})"
-                only = _header_and_types(self.connection.execute(f"SELECT * FROM {column}"))
-                self._fetch_with(name, stored, column, limits, set(), only)
-            except (OverflowError, RecursionError):
-                in_text.add(index)
-        return self._fetch_with(name, stored, place, limits, in_text, (header, types))
-
-    def _fetch_with(
-        self, name: str, stored: str, place: str, limits: Limits, in_text: Collection[int], described: Described
-    ) -> Table | Fault:
-        """The rows of a FROM source, just selected, the columns `in_text` as texts, in chunks: limits are checked between."""
-        header, types = described
-        if in_text:
-            named = enumerate(map(quoted_name, header))
-            selected = ", ".join(f"CAST({column} AS VARCHAR)" if index in in_text else column for index, column in named)
-            self.connection.execute(f"SELECT {selected} FROM {place}")
-        columns: list[list[Any]] = [[] for _ in header]
-        n_bytes, n_rows, chunk = 0, 0, _FIRST_CHUNK_ROWS
-        while rows := self.connection.fetchmany(chunk):
-            n_rows += len(rows)
-            for index, cells in enumerate(zip(*rows, strict=True)):
-                if types[index] == "VARIANT" and index not in in_text:
-                    check_depth(cells)
-                n_bytes += bytes_of_cells(cells, types[index])
-                columns[index].extend(converted(cells, types[index]) if index in in_text else cells)
-            if n_bytes > limits["table_bytes"]:
-                return _too_many_fault(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
-            if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"]:
-                return _too_many_fault(name, "rows than declared (limits rows and cells)")
-            chunk = max(1, min(_MOST_CHUNK_ROWS, chunk * 4, _TARGET_CHUNK_BYTES * n_rows // n_bytes))
-        for index, column in enumerate(columns):
-            if index not in in_text and TIMES.search(types[index]) and ("_NS" in types[index] or has_edge(column)):
-                texts = self.connection.execute(f"SELECT system.main.to_json({quoted_name(header[index])}) FROM {place}").fetchall()
-                columns[index] = [with_texts(cell, text and read_json(text)) for cell, (text,) in zip(column, texts, strict=True)]
-        return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
-
-
-def _too_many_fault(name: str, what: str) -> Fault:
-    return Fault(code="LIMIT", detail=f"{name!r} has more {what}")
-
-
-def quoted_name(name: str) -> str:
-    """A name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
 
 def _place(row: Sequence[Any]) -> str:
     """A table of the catalog, written for FROM."""
     return f"{quoted_name(str(row[0]))}.main.{quoted_name(str(row[1]))}"
-
-
-def _header_and_types(result: "duckdb.DuckDBPyConnection") -> Described:
-    columns = result.description or []
-    return tuple(str(column[0]) for column in columns), tuple(str(column[1]) for column in columns)

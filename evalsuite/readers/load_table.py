@@ -3,7 +3,9 @@
 import contextlib
 import math
 import mimetypes
-from collections.abc import Mapping, Sequence
+import os
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time
 from pathlib import Path
 from typing import Any, Final
@@ -14,10 +16,12 @@ from evalsuite.core.import_ref import duckdb
 from evalsuite.core.scores import Fault, Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect, detect_dialect
 from evalsuite.readers.csv_table import read_csv_table, read_named_rows
+from evalsuite.readers.duckdb_cells import read_rows
 from evalsuite.readers.duckdb_tables import duckdb_table_names, read_duckdb
 from evalsuite.readers.json_text import read_tree
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import open_trusted
+from evalsuite.sandbox.temp_dirs import descriptor_path
 
 SQLITE: Final = (".sqlite", ".sqlite3")
 DATABASES: Final = (".duckdb", ".ddb", ".db", *SQLITE)
@@ -111,9 +115,9 @@ def load_table(path: Path, limits: Limits, *, table: str | None = None, private:
         if ending in DATABASES:
             return _database_table(path, limits, table, private or path)
         if ending == ".parquet":
-            return _parquet_table(path, limits)
+            return read_parquet(path, limits)
         if ending in WORKBOOKS:
-            return _table_of_rows(*read_workbook(path), path.name, limits)
+            return _table_of_rows(*read_workbook(path, limits), path.name, limits)
         if ending == ".tsv":
             header, numbered = read_named_rows(path, delimiters="\t")
             width = len(header)
@@ -196,12 +200,13 @@ def _sqlite_rows(path: Path, statement: str) -> list[tuple[Any, ...]]:
         raise FaultError("BAD_DUCKDB", "cannot be read as SQLite") from None
 
 
-def read_workbook(path: Path) -> tuple[list[str], list[list[Any]]]:
+def read_workbook(path: Path, limits: Limits) -> tuple[list[str], list[list[Any]]]:
     """The header and the rows (as long as the header) of the first sheet of an Excel file; empty rows and unnamed columns are left out.
 
     Raises:
         MissingExtraError: Excel's reader is not installed.
         UsageError: A file that cannot be read, or an empty sheet.
+        FaultError: LIMIT.
     """
     # openpyxl reads the system's table of MIME types, which a sandboxed worker may not open; it needs none of it.
     mimetypes.knownfiles.clear()
@@ -210,37 +215,63 @@ def read_workbook(path: Path) -> tuple[list[str], list[list[Any]]]:
     except ImportError:
         raise MissingExtraError(f"{path}: openpyxl is not installed", extra="xlsx") from None
     try:
+        with zipfile.ZipFile(path) as archive:
+            n_bytes = sum(part.file_size for part in archive.infolist())
+        if n_bytes > limits["file_bytes"]:
+            raise FaultError("LIMIT", f"has {n_bytes} bytes unpacked (limit file_bytes: {int(limits['file_bytes'])})")
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
+        rows = _limited_rows(book.worksheets[0].iter_rows(values_only=True), limits)
         book.close()
+    except (FaultError, MemoryError):
+        raise
     except Exception:  # openpyxl passes on the errors of a broken archive: KeyError, BadZipFile, ParseError ...
         raise UsageError(f"{path}: not a readable Excel file", hint="save it again as .xlsx, or export the sheet as CSV") from None
-    rows = [[cell.isoformat() if isinstance(cell, date | time) else cell for cell in row] for row in rows]
-    rows = [row for row in rows if any(cell is not None for cell in row)]
     if not rows:
         raise UsageError(f"{path}: its first sheet is empty", hint="the first row names the columns")
     header, *body = rows
     columns_with_name = [i for i, name in enumerate(header) if name is not None]
-    return [str(header[i]) for i in columns_with_name], [[row[i] for i in columns_with_name] for row in body]
+    return [str(header[i]) for i in columns_with_name], [[row[i] if i < len(row) else None for i in columns_with_name] for row in body]
 
 
-def _parquet_table(path: Path, limits: Limits) -> Table:
-    """The rows of a Parquet file. It is loaded into a database in memory, so that its cells are read like those of any other."""
+def _limited_rows(sheet: Iterable[Sequence[Any]], limits: Limits) -> list[list[Any]]:
+    """The rows of a sheet that have a cell, days and times as ISO texts. A row may end before the header does. Raises LIMIT."""
+    rows, n_cells, n_bytes = [], 0, 0
+    for number, row in enumerate(sheet):
+        n_cells += len(row)
+        n_bytes += sum(len(cell) for cell in row if isinstance(cell, str))
+        if number > limits["rows"] or n_cells > limits["cells"] or n_bytes > limits["table_bytes"]:
+            raise FaultError("LIMIT", "has more rows, cells or bytes than the limits rows, cells and table_bytes allow")
+        if any(cell is not None for cell in row):
+            rows.append([cell.isoformat() if isinstance(cell, date | time) else cell for cell in row])
+    return rows
+
+
+def read_parquet(path: Path, limits: Limits) -> Table:
+    """The rows of a Parquet file and nothing else: its name is no pattern, and folders named `year=2024` give no column.
+
+    Raises:
+        FaultError: WRONG_ANSWER_TYPE, BAD_DUCKDB or LIMIT.
+    """
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "threads": 1,
+        "autoload_known_extensions": False,
+        "memory_limit": f"{int(limits['memory_mib']) // 2}MiB",
+    }
     with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
         if handle.read(4) != b"PAR1":
             raise FaultError("WRONG_ANSWER_TYPE", "is not a Parquet file")
-    try:
-        with duckdb.connect(config={"threads": 1, "autoload_known_extensions": False}) as connection:
-            rows = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])
-            described = [(str(name), str(type_)) for name, type_, *_ in rows.description]
-            cells = rows.fetchmany(int(limits["rows"]) + 1)
-    except duckdb.Error:
-        raise FaultError("BAD_DUCKDB", "cannot be read as Parquet") from None
-    if len(cells) > limits["rows"] or len(cells) * len(described) > limits["cells"]:
-        raise FaultError("LIMIT", "has more rows or cells than the limits rows and cells allow")
-    columns = tuple(map(list, zip(*cells, strict=True))) if cells else tuple([] for _ in described)
-    types = tuple("VARCHAR" if type_ == "STRING" else type_ for _, type_ in described)
-    return Table(header=tuple(name for name, _ in described), columns=columns, n_rows=len(cells), types=types, name=path.name)
+        source = str(descriptor_path(handle.fileno()) if os.name == "posix" else path).replace("'", "''")
+        try:
+            with duckdb.connect(config=config) as connection:
+                connection.execute("SET TimeZone = 'UTC'")
+                read = read_rows(connection, path.name, path.name, f"read_parquet('{source}', hive_partitioning = false)", limits)
+        except (MemoryError, duckdb.OutOfMemoryException):
+            raise FaultError("LIMIT", "does not fit into memory_mib") from None
+        except duckdb.Error:
+            raise FaultError("BAD_DUCKDB", "cannot be read as Parquet") from None
+    if isinstance(read, Fault):
+        raise FaultError(read.code, read.detail)
+    return read
 
 
 def _are_flat(value: Any) -> bool:

@@ -26,7 +26,7 @@ from evalsuite.readers.load_table import DATABASES, WORKBOOKS, ending_of
 from evalsuite.readers.paths import SPEC_PATTERN, metadata_like
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED
 from evalsuite.sandbox.temp_dirs import TempDir
-from evalsuite.suites.stored_suites import FILE_KINDS, read_columns
+from evalsuite.suites.stored_suites import FILE_KINDS, FileLimitError, read_columns
 
 Kind = Literal["submission", "gold", "checkout", "sql_pairs", "table", "records", "candidates", "log", "run", "archive", "unknown"]
 
@@ -377,6 +377,8 @@ def _head_of_columns(place: Path, head: bytes) -> Mapping[str, Sequence[Any]]:
                 short.write_bytes(head[: head.rfind(b"\n") + 1])
                 return read_columns(short)
         return read_columns(place)
+    except FileLimitError as error:
+        raise FaultError("LIMIT", error.message) from None
     except (EvalsuiteError, FaultError, OSError, ValueError):
         return {}
 

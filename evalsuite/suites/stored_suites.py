@@ -21,14 +21,14 @@ from typing import Any, Final, NamedTuple
 
 from evalsuite.compare.messages import cut, shorten
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.errors import EvalsuiteError, UsageError, count_words, did_you_mean
-from evalsuite.core.import_ref import duckdb
+from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, count_words, did_you_mean
 from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parameters
 from evalsuite.core.scores import Status
 from evalsuite.core.types import Result
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.readers.json_text import LONG_NUMBER, json_problem
-from evalsuite.readers.load_table import ending_of, read_workbook
+from evalsuite.readers.limits import DEFAULT_LIMITS
+from evalsuite.readers.load_table import ending_of, read_parquet, read_workbook
 from evalsuite.readers.paths import refuse_endless
 from evalsuite.runs.run_files import keep_out_of_git, read_json, write_atomically
 from evalsuite.scorers import SCORERS
@@ -449,11 +449,15 @@ FILE_KINDS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
 _HINT = "give a path to a CSV, TSV, JSONL, JSON, Parquet or Excel file"
 
 
+class FileLimitError(UsageError):
+    """A packed file has more content than is read into memory."""
+
+
 def read_columns(source: Any) -> Columns:
     """Return the columns of a file (by its ending) or of a frame (anything with `columns` and `to_dict`), n cells each.
 
     Raises:
-        UsageError: anything else, or a file that cannot be read.
+        UsageError: anything else, or a file that cannot be read; `FileLimitError` for one whose content exceeds a limit.
         MissingExtraError: Excel without its extra.
     """
     if hasattr(source, "columns") and hasattr(source, "to_dict"):
@@ -478,6 +482,10 @@ def read_columns(source: Any) -> Columns:
         return read(path)
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not UTF-8", hint="save the file as UTF-8") from None
+    except FaultError as error:
+        if error.fault.code == "LIMIT":
+            raise FileLimitError(f"{path}: {error}", hint="give a file with only the rows and columns of the suite") from None
+        raise UsageError(f"{path}: not a readable Parquet file", hint=_HINT) from None
 
 
 @contextmanager
@@ -542,18 +550,12 @@ def _columns_of(records: Sequence[Mapping[str, Any]]) -> Columns:
 
 
 def _read_parquet(path: Path) -> Columns:
-    try:
-        with duckdb.connect() as connection:
-            answer = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])
-            names = [described[0] for described in answer.description or ()]
-            rows = answer.fetchall()
-    except duckdb.Error:
-        raise UsageError(f"{path}: not a readable Parquet file", hint=_HINT) from None
-    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    table = read_parquet(path, DEFAULT_LIMITS)
+    return dict(zip(table.header, table.columns, strict=True))
 
 
 def _read_excel(path: Path) -> Columns:
-    header, rows = read_workbook(path)
+    header, rows = read_workbook(path, DEFAULT_LIMITS)
     with _named(path):
         _refuse_repeated(header)
     return {name: [row[i] for row in rows] for i, name in enumerate(header)}

@@ -244,7 +244,7 @@ def test_how_large_a_view_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "create view same as select id, id as ID from base",
     )
     place = made(tmp_path / "p.duckdb", *views)
-    too_many = "'many' has more rows than declared (limits rows and cells)"
+    too_many = "'many' has more rows or cells than the limits rows and cells allow"
     too_wide = "'wide' is a view with too many columns; submit a table"
     for name, limits, detail in (
         ("many", {"rows": 16, "cells": 32}, ""), ("many", {"rows": 15}, too_many), ("many", {"cells": 31}, too_many),

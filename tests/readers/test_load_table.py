@@ -3,8 +3,10 @@
 import gzip
 import json
 import mimetypes
+import re
 import sqlite3
 import sys
+import zipfile
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,9 @@ from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.types import Table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_table import as_texts, ending_of, is_sqlite, load_table, read_workbook
+from evalsuite.suites import stored_suites
+from evalsuite.suites.recognition import look_inside
+from evalsuite.suites.stored_suites import FileLimitError, read_columns
 from tests.duckdb_files import opened
 
 LIMITS = resolve_limits()
@@ -185,11 +190,11 @@ def test_workbooks(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "openpyxl", None)
         with pytest.raises(MissingExtraError, match="openpyxl is not installed"):
-            read_workbook(tmp_path / "a.xlsx")
+            read_workbook(tmp_path / "a.xlsx", LIMITS)
     path = write("a.xlsx", (), ("day", "at", None, 7), moments, (None, None, None, None), ("x", "=1+1", "lost", True))
     # The system's table of MIME types may not be opened in a sandbox.
     mimetypes.knownfiles.append("/dev/null")
-    header, rows = read_workbook(path)
+    header, rows = read_workbook(path, LIMITS)
     assert mimetypes.knownfiles == []
     assert (header, rows) == (["day", "at", "7"], [["2024-05-01T12:00:00", "09:30:00", 2.5], ["x", None, True]])
     table = load_table(path, LIMITS)
@@ -198,4 +203,36 @@ def test_workbooks(tmp_path: Path) -> None:
     (tmp_path / "bad.xlsx").write_bytes(b"PK\x03\x04")
     for file, why in ((tmp_path / "bad.xlsx", "not a readable Excel file"), (write("none.xlsx"), "its first sheet is empty")):
         with pytest.raises(UsageError, match=why):
-            read_workbook(file)
+            read_workbook(file, LIMITS)
+    # Without the size of the sheet a row ends with its last cell, as many programs write it.
+    with zipfile.ZipFile(write("short.xlsx", ("a", "b"), (1,), (None, 2), (3, 4))) as archive, zipfile.ZipFile(path, "w") as short:
+        for name in archive.namelist():
+            short.writestr(name, re.sub(rb"<dimension[^>]*>", b"", archive.read(name)))
+    assert read_workbook(path, LIMITS) == (["a", "b"], [[1, None], [None, 2], [3, 4]])
+    for limits in ({"rows": 3}, {"cells": 7}, {"table_bytes": 2}):
+        assert len(read_workbook(path, resolve_limits(limits))[1]) == 3
+    for limits in ({"rows": 2}, {"cells": 6}, {"table_bytes": 1}, {"file_bytes": 2000}):
+        with pytest.raises(FaultError, match=r"^has ") as refused:
+            load_table(path, resolve_limits(limits))
+        assert (refused.value.fault.code, refused.value.fault.where) == ("LIMIT", str(path))
+
+
+def test_the_name_of_a_parquet_file_is_no_pattern(tmp_path: Path) -> None:
+    """`a[1].parquet` is itself, not `a1.parquet`, and a folder `year=2024` is no column."""
+    folder = tmp_path / "year=2024"
+    folder.mkdir()
+    with opened(tmp_path / "d.duckdb") as duck:
+        for name in ("a1", "a[1]", "a*"):
+            duck.execute(f"COPY (SELECT '{name}' AS name) TO '{folder / name}.parquet' (FORMAT parquet)")
+    for name in ("a1", "a[1]", "a*"):
+        table = load_table(folder / f"{name}.parquet", LIMITS)
+        assert (table.header, list(table.columns[0])) == (("name",), [name])
+    path = folder / "a1.parquet"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored_suites, "DEFAULT_LIMITS", resolve_limits({"table_bytes": 1}))
+        with pytest.raises(FileLimitError, match=r"has more than 1 bytes \(limit table_bytes\)"):
+            read_columns(path)
+        patch.setattr(stored_suites, "DEFAULT_LIMITS", {**LIMITS, "cells": 0})
+        with pytest.raises(FaultError, match="has more rows or cells") as refused:
+            look_inside(str(path))
+    assert refused.value.fault.code == "LIMIT"

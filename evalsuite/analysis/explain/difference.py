@@ -19,7 +19,7 @@ from evalsuite.compare.values import find_numbers, read_number
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Fault, Result, Rule, Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect
-from evalsuite.readers.duckdb_tables import quoted_name
+from evalsuite.readers.duckdb_cells import quoted_name
 
 MOST_ROWS: Final = 50
 MOST_COLUMNS: Final = 30

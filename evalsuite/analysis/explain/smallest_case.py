@@ -28,7 +28,7 @@ from evalsuite.core.import_ref import duckdb
 from evalsuite.core.registry import Scorer
 from evalsuite.core.types import Check, Result, Rule, Score, Table, Task
 from evalsuite.gold.layouts import read_gold
-from evalsuite.readers.duckdb_tables import quoted_name
+from evalsuite.readers.duckdb_cells import quoted_name
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.batch_scoring import is_batch

@@ -156,6 +156,8 @@ def test_other_formats_are_read(gold: Path, tmp_path: Path, capsys: pytest.Captu
     for name, more in (("d.parquet", ()), ("d.json", ()), ("d.duckdb", ("--table", "SALES"))):
         assert explained(capsys, gold, tmp_path / name, *more)[1]["equal"] is True, name
     assert explained(capsys, tmp_path / "d.parquet", tmp_path / "d.duckdb", "--table", "sales")[0] == 0
+    code, found = explained(capsys, tmp_path / "d.parquet", tmp_path / "d.duckdb", "--table", "other")
+    assert (code, found["columns_only_in_prediction"]) == (1, ["n"])
     assert explained(capsys, gold, tmp_path / "d.duckdb", "--table", "other")[1]["equal"] is False
 
 
