@@ -63,7 +63,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         ),
     ),
     "gold_checks": ("analysis/gold_checks/*.py", ("tests/analysis/gold_checks", "tests/cli/test_gold.py")),
-    "plan": ("runs/plan.py", ("tests/runs/test_plan.py", "tests/runs/test_gold_queries.py")),
+    "plan": ("runs/plan.py", ("tests/runs/test_plan.py", "tests/runs/test_gold_queries.py", "tests/trees/test_schema_entrances.py")),
     "ranking": (
         "analysis/leaderboard/*.py",
         (
