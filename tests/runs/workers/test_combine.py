@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.types import Check, GoldInstance, Score, Task
-from evalsuite.runs.instance_checks import Outcome, combine, missing_result
+from evalsuite.core.scores import RULES
+from evalsuite.core.types import Answer, Check, GoldInstance, Problem, Score, Task
+from evalsuite.runs.instance_checks import Outcome, applicable_checks, combine, missing_result
 
 
 def outcome(scorer: str, official: float | None, strict: float | None, flip: str = "") -> Outcome:
@@ -57,8 +58,46 @@ def test_a_missing_answer_says_which_scorers_have_a_scale_of_their_own(checks: l
         ([outcome("a", 1, 0, "sign: no"), outcome("b", 0, 1, "percent form: yes")], None),
         ([outcome("a", 0.5, 0.5), outcome("b", 0, 1, "percent form: yes")], "percent form: yes"),
         ([outcome("a", 0.5, 0.5), outcome("b", 0.2, 0.7)], "another check: official by a, strict by b"),
+        ([outcome("a", 0.5, 0.5, "sign: no"), outcome("b", 0.2, 0.7)], "another check: official by a, strict by b"),
     ],
 )
 def test_the_flip_of_several_checks_has_a_cause(outcomes: list[Outcome], flip: str | None) -> None:
     """Where the best value differs between the rules the cause of a deciding check is named; where both agree there is none."""
     assert combine(task_of(*(one.check for one in outcomes)), outcomes, seconds=0).details.get("flip") == flip
+
+
+def test_the_flip_is_that_of_the_rules_of_the_score() -> None:
+    """Where each rule is decided by another check, and both have a cause; what both checks warn of is said once."""
+    outcomes = [outcome("a", 1, 0.25, "sign: no"), outcome("b", 0, 0.75, "percent form: yes")]
+    problem = Problem(code="BAD_SPEC", message="odd", blocks=frozenset())
+    outcomes = [replace(one, check=replace(one.check, problems=(problem,))) for one in outcomes]
+    task = task_of(*(one.check for one in outcomes))
+    found = [combine(replace(task, rules=rules), outcomes, seconds=0).details for rules in RULES]
+    assert [(one["flip"], one["warnings"]) for one in found] == [("sign: no", ["odd"]), ("percent form: yes", ["odd"])]
+
+
+@pytest.mark.parametrize(
+    ("scorers", "answer_type", "value", "expected"),
+    [
+        ("string_match number_match", "answer", "x", "string_match number_match"),
+        ("table_match", "answer", "x", ""),
+        ("table_match duckdb_match", "file", "r.csv", "table_match duckdb_match"),
+        ("table_match string_match", "file", "r.txt", "table_match"),
+        ("string_match", "file", "R.TXT", "string_match"),
+        ("string_match tree_match", "file", "r.md", "string_match"),
+        ("string_match", "file", "r.csv", ""),
+        ("table_match tree_match", "file", "R.JSONL", "table_match tree_match"),
+        ("table_match tree_match", "file", "r.csv", "table_match"),
+        ("table_match duckdb_match", "file", "Q.SQL", "table_match"),
+        ("duckdb_match", "file", "q.sql", "duckdb_match"),
+        ("table_match duckdb_match", "sql", "q.sql", "table_match"),
+        ("table_match tables_match", "files", ("a.csv", "b.csv"), "tables_match"),
+        ("string_match +table_match", "file", "r.csv", ""),
+        ("table_match +string_match", "file", "r.csv", "table_match"),
+    ],
+)
+def test_the_checks_that_an_answer_reaches(scorers: str, answer_type: str, value: Any, expected: str) -> None:
+    """By its type, and a file by its ending; further scorers (`+`) alone make no score."""
+    checks = tuple(Check(scorer=name.lstrip("+"), parameters={}, is_further="+" in name) for name in scorers.split())
+    found = applicable_checks(GoldInstance(instance_id="q", checks=checks), Answer(instance_id="q", answer_type=answer_type, value=value))
+    assert " ".join(check.scorer for check in found) == expected
