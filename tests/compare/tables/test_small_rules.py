@@ -290,6 +290,14 @@ def test_pairs_of_columns_count_from_1() -> None:
     assert score.details["pairs"] == [[1, 2], [2, 1]]
 
 
+@pytest.mark.parametrize(("orders", "expected"), [(None, 0), ([True, True], 1), ([True, False], 0), ([False, True], 0)])
+def test_the_order_of_rows_of_several_tables(orders: list[bool] | None, expected: int) -> None:
+    """Each table by its own entry, under both rules; without any the order counts."""
+    answers, golds = ([text_table([list(rows)]) for rows in side] for side in (("ab", "dc"), ("ba", "cd")))
+    score = tables_match(answers, gold=golds, ignore_orders=orders)
+    assert (score.official, score.strict) == (expected, expected)
+
+
 @pytest.mark.usefixtures("_any_size")
 def test_the_margin_of_several_tables() -> None:
     """Of accepted golds the nearest counts, of tables that are all needed the farthest."""
