@@ -207,11 +207,25 @@ def test_an_instance_under_another_name(tmp_path: Path, answer_type: str, value:
 
 
 @pytest.mark.parametrize("jobs", [3, 1000])
-def test_jobs_elsewhere_are_those_requested(tmp_path: Path, jobs: int) -> None:
-    """The memory of this machine limits only what runs on it."""
+def test_jobs_elsewhere_are_those_requested(tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of this machine limits only what runs on it, where it is said that there are fewer."""
     submission, gold = write_sides(tmp_path / "submission", tmp_path / "gold", {"a": ("string_match", {"gold": "a"}, "a")})
-    with plan_run(submission, gold, RunOptions(executor="dask", isolation="none", jobs=jobs), None) as planned:
-        assert (planned.options.jobs, planned.links) == (jobs, [])
+    monkeypatch.setattr(runs_plan, "jobs_that_fit", lambda *_: (2, "2 MiB of memory left"))
+    read, told, kept = runs_plan.read_submission_in_worker, list[str](), list[Any]()
+
+    def noted(*args: Any, **more: Any) -> Submission:
+        kept.append(more["idle_readers"])
+        return read(*args, **more)
+
+    monkeypatch.setattr(runs_plan, "read_submission_in_worker", noted)
+    with plan_run(submission, gold, RunOptions(executor="dask", isolation="none", jobs=jobs, tell=told.append), None) as planned:
+        assert (planned.options.jobs, planned.links, told) == (jobs, [], [])
+    with plan_run(submission, gold, RunOptions(isolation="none", jobs=jobs), None) as planned:
+        assert planned.options.jobs == 2
+    with plan_run(submission, gold, RunOptions(isolation="none", jobs=jobs, tell=told.append), None):
+        assert told == [f"--jobs 2 instead of {jobs}: 2 MiB of memory left"]
+    # Without a fork server no reader is kept for a pair.
+    assert kept == [None] * 3
 
 
 @pytest.mark.parametrize(("answer", "n_readers"), [(Path("r.csv"), 1), (Path("missing.csv"), 1), ("a,b", 0)])
@@ -230,12 +244,15 @@ def test_the_reader_that_no_pair_takes_over_is_closed(
     for file in (submission / "a/r.csv", gold / "a/g.csv"):
         file.parent.mkdir()
         file.write_text("a\n1\n")
+    (gold / "gold.errata.yaml").touch()
     (tmp_path / "away").mkdir()
     (gold / "a/linked").symlink_to(tmp_path / "away")
     with fork_server_for(submission) as server, plan_run(submission, gold, RunOptions(), server) as planned:
         readers = [*planned.idle_readers]
         assert (len(readers), closed, planned.links) == (n_readers, [], [tmp_path / "away"])
         assert [task.answer.value for task in planned.tasks if task.answer] == [str(answer)]
+        gold_files = [gold / name for name in ("made_eval.jsonl", "a/g.csv", "gold.errata.yaml")]
+        assert {(status.st_dev, status.st_ino) for status in map(Path.stat, gold_files)} <= planned.gold_inodes
     assert (planned.idle_readers, closed) == ([], [planned.databases])
 
 

@@ -119,14 +119,21 @@ def test_parts_have_their_own_rows() -> None:
     assert {tag: (row["n"], row["score"]) for tag, row in summary.by_group.items()} == {"hard": (2, 0.5), "easy": (1, 0.0)}
     assert (summary.by_scorer["string_match"]["n_right_official"], summary.by_scorer["string_match"]["n_right_strict"]) == (1, 0)
     assert [(flip["instance_id"], flip["kind"]) for flip in summary.flips] == [("f", "case")]
+    row = summarise([replace(flipped, score=0.0), WRONG], rules="strict").by_scorer["string_match"]
+    assert (row["n_right"], row["n_right_official"], row["n_right_strict"]) == (0, 1, 0)
 
 
 def test_each_instance_is_in_one_cluster() -> None:
-    """Clusters widen the interval; an instance in none of them is an error of the run's file: gold is checked as it is read."""
-    groups = {"a": ("x",), "b": ("y",), "c": ("x",)}
-    clusters = summarise([RIGHT, WRONG, HALF], rules="official", groups=groups, clusters=("x", "y")).clusters
-    assert clusters is not None
-    assert clusters["n_clusters"] == 2
+    """Clusters widen the interval; an instance in none of them is an error of the run's file: gold is checked as it is read.
+
+    One without an instance that was judged is in no interval.
+    """
+    groups = {"a": ("x",), "b": ("y",), "c": ("x",), "g": ("z",)}
+    unscored = result("g", None, status="unscored")
+    for results in ([RIGHT, WRONG, HALF], [RIGHT, WRONG, HALF, unscored]):
+        clusters = summarise(results, rules="official", groups=groups, clusters=("x", "y", "z")).clusters
+        assert clusters is not None
+        assert clusters["n_clusters"] == 2
     with pytest.raises(OutputError, match=r"^r/run\.json: instance 'd' is in none of the clusters"):
         summarise([RIGHT, MISSING], rules="official", groups=groups, clusters=("x", "y"), where="r/run.json")
 
