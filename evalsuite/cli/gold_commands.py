@@ -498,7 +498,8 @@ def example_command(folder: Annotated[Path, Argument(metavar="DIR", help="a new 
         source.mkdir(parents=True)
         for id_, text in tables.items():
             (source / f"{id_}.csv").write_text(text, encoding="utf-8")
-        make_gold({id_: source / f"{id_}.csv" for id_ in tables}, folder / "gold", submission, questions=texts, parameters={})
+        sources = {id_: source / f"{id_}.csv" for id_ in tables}
+        make_gold(sources, folder / "gold", submission, questions=texts, parameters={}, name=folder.name)
         for id_, text in answers.items():
             (submission / id_ / f"{id_}.csv").write_text(text, encoding="utf-8")
         shutil.rmtree(source)

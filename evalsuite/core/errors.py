@@ -161,7 +161,7 @@ FAULTS: dict[str, FaultKind] = {
         hint='one JSON object a line: {"instance_id": "...", "answer_type": "answer|file|files", "answer_or_path": ...}',
     ),
     "BAD_ENCODING": FaultKind(message="the text is not UTF-8", hint="save the file as text in UTF-8"),
-    "BAD_JSON": FaultKind(message="the file is not valid JSON", hint="check it with `python -m json.tool FILE`"),
+    "BAD_JSON": FaultKind(message="the file is not valid JSON", hint="check it with `python -m json.tool`"),
     "MISSING_INSTANCE": FaultKind(message="missing", hint="add a line for this instance to results_metadata.jsonl"),
     "WRONG_ANSWER_TYPE": FaultKind(
         message="no check of this instance takes this answer type",

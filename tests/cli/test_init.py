@@ -122,6 +122,7 @@ def test_the_example_runs_and_says_what_is_next(place: Path) -> None:
     """`example`, then the command that it names, then the one that this names; what is kept is kept out of git."""
     assert "next: evalsuite run play/submission --gold play/gold" in said("example play")
     out = said("run play/submission --gold play/gold")
+    assert " · play (2 instances) · submission (2 submitted) · " in out
     (line,) = [line.strip() for line in out.splitlines() if "next: " in line]
     assert line.startswith("next: evalsuite explain stock --run 2")
     assert len(line) < 60
