@@ -10,6 +10,7 @@ import os
 import time
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,18 @@ def _began(folder: Path) -> str:
     """Return the time that begins a run's name; for a name without one, when the run was finished."""
     name = folder.name[:_SECOND]
     return name if _BEGAN.fullmatch(name) else time.strftime("%Y%m%d-%H%M%S", time.gmtime(_written_ns(folder) / 1e9))
+
+
+def warn_of_clock(folder: Path) -> Iterator[str]:
+    """Yield a warning if a run beside `folder` began later than a minute from now: the clock was set back, or was wrong at that time."""
+    soon = time.strftime("%Y%m%d-%H%M%S", time.gmtime(time.time() + 60))
+    with suppress(OSError):
+        later = sorted(name for name in os.listdir(folder.parent) if _BEGAN.fullmatch(name[:_SECOND]) and name > soon)  # noqa: PTH208
+        if last := next((name for name in reversed(later) if holds_run(folder.parent / name)), ""):
+            yield (
+                f"the clock of this machine is before the run {last}: "
+                "lists, `runs prune` and commands without a run's name take that one for the last"
+            )
 
 
 def _all_entries(root: Path) -> Iterator[RunEntry]:

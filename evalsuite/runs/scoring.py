@@ -32,6 +32,7 @@ from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.batch_scoring import BatchScoring
 from evalsuite.runs.databases import SqlAnswers, hangs_on_database, runs_query
 from evalsuite.runs.executors import Executor, Stage, Work, check_executor, open_executor, pipeline, stage_of
+from evalsuite.runs.history import warn_of_clock
 from evalsuite.runs.plan import Planned, by_tag, plan_run, warn_of_changes, warnings_of
 from evalsuite.runs.run_files import SCHEMA_VERSION
 from evalsuite.runs.run_folder import RunFolder, claim, new_folder, root_of
@@ -496,8 +497,7 @@ def _execute(planned: Planned, opened: Opened, progress: Progress | None, *, exi
 
 def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], started: float) -> Run:
     """Return the run: results with notes, every number, and the bytes that they are about."""
-    options, gold, tasks, folder = planned.options, planned.gold, planned.tasks, opened.folder
-    files = planned.gold_files
+    options, gold, tasks, folder, files = planned.options, planned.gold, planned.tasks, opened.folder, planned.gold_files
     results = with_notes(tasks, scored, planned.gold_inodes, among=planned.living.tasks, gold_digests=files.digests)
     corrections, unapplied = dict[str, Any](), list[str]()
     if planned.errata is not None:
@@ -535,6 +535,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
             *unapplied,
             *opened.batches.warnings(),
             *warn_of_changes(changed),
+            *(warn_of_clock(folder.path) if folder is not None else ()),
         ),
         folder=folder.path if folder is not None else None,
         receipt={**base_receipt, **({"resume": folder.notes} if folder is not None and folder.notes else {})},

@@ -123,3 +123,19 @@ def test_a_damaged_run_is_one_line_and_the_others_go_on(damage: str, runs: Path,
     assert f"{broken.name} is a damaged run: " in capsys.readouterr().err
     main(["leaderboard", str(runs / "20261101-000001-m"), str(broken), "--runs", str(runs)])
     assert "internal error" not in capsys.readouterr().err
+
+
+def test_a_run_from_after_now_is_told_of(place: Path, runs: Path) -> None:
+    """Where the clock was set back, runs are listed in another order than they were made; a folder without a run says nothing."""
+
+    def warnings() -> list[str]:
+        return list(run(place / "s", place / "gold", RunOptions(runs_folder=runs, isolation="none", jobs=1)).warnings)
+
+    (runs / "29990101-000000-empty").mkdir()
+    before = warnings()
+    shutil.copytree(runs / "20261101-000001-m", runs / "29980101-000000-later")
+    assert warnings() == [
+        *before,
+        "the clock of this machine is before the run 29980101-000000-later: lists, `runs prune` and commands without a run's name "
+        "take that one for the last",
+    ]
