@@ -97,7 +97,7 @@ Verdict = Literal["", "late", "delayed"]
 # Wall-clock limit as a multiple of the time limit; the second one applies if the kernel reports no run delay.
 WALL_TIMES: Final = 10
 BLIND_TIMES: Final = 3
-# Seconds between two checks. After a check that is long overdue, only the CPU time of the gap counts.
+# Seconds between two checks. After a check that is long overdue, the gap counts as one of these, or as its CPU time if that is more.
 TICK: Final = 0.5
 _LEAST_WAIT: Final = 0.02
 _OVERDUE: Final = 2.0
@@ -177,7 +177,7 @@ class Clock:
             delay += self._throttled - throttled
         waited = max(0.0, min(delay, whole - cpu + self._pending, elapsed + self._pending))
         # If the machine or this process was suspended, the gap does not count.
-        watched = min(elapsed - waited, max(_OVERDUE, cpu))
+        watched = gap if (gap := elapsed - waited) <= _OVERDUE else min(gap, max(TICK, cpu))
         self.seconds_used, self.waited = self.seconds_used + watched, self.waited + waited
         # The kernel reports a wait only after it ends, so an ongoing wait shows at the next reading. Unexplained time stays pending for
         # one reading only; otherwise a process that computes at each reading could sleep for free in between.

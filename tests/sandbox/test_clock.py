@@ -133,13 +133,13 @@ def test_who_computes_only_when_looked_at_is_late(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_machine_that_stood_still_costs_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An hour in which nobody looked, not the one who waits either, counts as two seconds."""
+    """An hour in which nobody looked, not the one who waits either, counts as half a second: as the time between two looks."""
     told = Told(monkeypatch)
     watched = Clock()
-    told.after(watched, seconds=10, passed=1, cpu=1)
+    told.after(watched, seconds=2, passed=1, cpu=1)
     told.at, told.cpu, told.delay = told.at + 3600, 0.0, 0.0
-    assert watched.is_over(10) == ""
-    assert watched.seconds_used == pytest.approx(3)
+    assert watched.is_over(2) == ""
+    assert watched.seconds_used == pytest.approx(1.5)
 
 
 def test_each_task_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
