@@ -191,7 +191,12 @@ class Column(Sequence[Any]):
         def parse() -> Numbers | None:
             parts = (numbers_of(block, self.place, kind=self.kind) for block in self.packed.blocks())
             numbers = join_blocks(parts, self.packed.n_rows)
-            return numbers if numbers is not None and numbers.are_safe and not np.isinf(numbers.values).any() else None
+            if numbers is None or not numbers.are_safe or np.isinf(numbers.values).any():
+                return None
+            if numbers.digits is not None and ((numbers.digits == WHOLE) | np.isnan(numbers.values)).all():
+                # pandas reads them as integers, where -0 is 0, even if empty cells make them floats.
+                np.add(numbers.values, 0.0, out=numbers.values)
+            return numbers
 
         if not self.once("numeric", lambda: self.array("numbers", parse) is not None):
             return None

@@ -199,6 +199,10 @@ def _parse(block: Block, starts: Any, lengths: Any) -> Numbers | None:
     except msgspec.MsgspecError:
         return None
     numbers = np.array(values, np.float64)
+    # To JSON -0 is an integer, which has no sign.
+    zeros = np.flatnonzero(numbers == 0)
+    signs = cells[zeros].view(np.uint8)
+    numbers[zeros[np.take_along_axis(signs, (signs > _BLANK).argmax(axis=1)[:, None], axis=1)[:, 0] == ord("-")]] = -0.0
     # A null between spaces is empty to JSON and a word to pandas.
     empty = np.isnan(numbers)
     if len(values) != len(starts) or (empty & (lengths != 0) & (lengths != len("null"))).any():

@@ -292,6 +292,23 @@ def test_plain_answers_need_no_exact_rules(ignore_order: bool) -> None:
     assert decided(gold, written([["z", *names[1:]], numbers]), ignore_order=ignore_order)[0] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("gold", "answer", "official"),
+    [
+        (["-0", "10.5", "-1250"], ["-0.00", "-1250.0", "10.5"], 1.0),
+        (["-0", "", "-1250"], ["-0.0", "", "-1250"], 0.0),
+        (["-0.0", "", "-1250"], ["-0", "", "-1250.0"], 1.0),
+        (["-0", "-5", "-1250"], ["-0", "-5", "-1250.0"], 0.0),
+    ],
+)
+def test_a_zero_with_a_sign_is_sorted_by_its_text(gold: list[str], answer: list[str], official: float) -> None:
+    """In any order `-0` is the text `-0.0` among decimals and `0` or `0.0` among integers, as in pandas."""
+    names = ["x"] * 3
+    assert official_table.score_tables(*map(official_table.frame_of, ([answer, names], [gold, names])), ignore_order=True) == official
+    scores = both(written([gold, names]), written([answer, names]), ignore_order=True)
+    assert [score.official for score in scores] == [official, official]
+
+
 PARTS = [slice(1, None), slice(-3, 5), slice(None, -1, 1), slice(None, None, 2), slice(None, None, -1), slice(4, 1, -2)]
 
 
