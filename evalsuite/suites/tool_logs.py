@@ -324,7 +324,11 @@ _WORDS: Final = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 # The reason in the results of promptfoo for a test that asserts nothing; it passes with a score of 1.
 _UNTESTED: Final = "No assertions"
 # Assertions of promptfoo whose value is the right answer.
-_COMPARES: Final = frozenset({"equals", "contains", "icontains"})
+_COMPARES: Final = frozenset({
+    *("equals", "contains", "icontains", "starts-with", "similar", "levenshtein", "rouge-n", "bleu", "gleu", "meteor"),
+    *("factuality", "model-graded-factuality"),
+})  # fmt: skip
+_VARIABLE: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _ZSTD: Final = "`inspect log convert LOG.eval --to json --output-dir DIR` writes it as JSON, which is read; Python 3.14 reads it as it is"
 
 
@@ -448,18 +452,35 @@ def _promptfoo_verdict(row: Mapping[str, Any], *, has_scale: bool) -> float | No
 
 
 def _promptfoo_reference(row: Mapping[str, Any]) -> str | None:
-    """Return the variable that an assertion names (`{{reference}}`), else a variable of that name, else the text that one compares with."""
+    """Return the only text that assertions compare with, a variable before a literal; else the only variable that others name.
+
+    A variable named `reference` comes before a literal. One that the prompt contains, as `{{question}}`, or that is a whole rubric, is no
+    reference.
+    """
     case = row.get("testCase") or {}
     variables = {**(case.get("vars") or {}), **(row.get("vars") or {})}
-    asserted = [
-        assertion for assertion in case.get("assert") or () if isinstance(assertion, Mapping) and isinstance(assertion.get("value"), str)
-    ]
-    values = [str(assertion["value"]) for assertion in asserted]
-    variable = next((name for value in values for name in variables if f"{{{{{name}}}}}" in value.replace(" ", "")), None)
-    reference = variables.get(variable) if variable is not None else variables.get("reference")
-    if reference is None:
-        reference = next((value for assertion, value in zip(asserted, values, strict=True) if assertion.get("type") in _COMPARES), None)
-    return None if reference is None else text_or_json(reference)
+    prompt = row["prompt"]
+    raw = text_or_json(prompt.get("raw") if isinstance(prompt, Mapping) else prompt)
+    exact, literal, others = _asserted_texts(case.get("assert") or (), variables)
+    reference = variables.get("reference")
+    known = {text_or_json(reference)} if reference is not None else set()
+    texts = exact or known or literal or {text for text in others if text not in raw}
+    return texts.pop() if len(texts) == 1 else None
+
+
+def _asserted_texts(assertions: Iterable[Any], variables: Mapping[str, Any]) -> tuple[set[str], set[str], set[str]]:
+    """Return the variables and the literals that assertions compare with, and the variables within other assertions, as texts."""
+    exact, literal, others = set[str](), set[str](), set[str]()
+    for assertion in assertions:
+        if not isinstance(assertion, Mapping) or not isinstance(value := assertion.get("value"), str):
+            continue
+        kind, is_variable = str(assertion.get("type")), _VARIABLE.fullmatch(value.strip()) is not None
+        if kind in _COMPARES:
+            text = _VARIABLE.sub(lambda match: text_or_json(variables.get(match[1], match[0])), value)
+            (exact if is_variable else literal).add(text.strip() if is_variable else text)
+        elif not kind.startswith("not-") and not is_variable:
+            others.update(text_or_json(variables[name]) for name in _VARIABLE.findall(value) if name in variables)
+    return exact, literal, others
 
 
 _BROKEN: Final = (EOFError, RecursionError, ValueError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)

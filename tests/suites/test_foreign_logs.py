@@ -12,6 +12,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_OK, EXIT_USAGE
 from evalsuite.runs.history import find_runs
+from evalsuite.suites.tool_logs import read_log
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -168,6 +169,29 @@ def test_one_score_of_several_is_the_verdict(place: Path, capsys: pytest.Capture
         out, err = capsys.readouterr()
         assert [case["theirs"] for case in json.loads(out)["runs"][0]["cases"]] == [1.0, 1.0, None]
         assert err == f"note: {name}: the score {first} is read as the verdict, not {other}\n"
+
+
+@pytest.mark.parametrize(
+    ("asserted", "reference"),
+    [
+        ([("llm-rubric", "Is it a right answer to {{question}}? Expected: {{expected}}")], "Paris"),
+        ([("llm-rubric", "Answers {{question}} politely")], None),
+        ([("llm-rubric", "{{expected}}")], None),
+        ([("javascript", "output === '{{expected}}'"), ("not-contains", "{{question}}")], "Paris"),
+        ([("contains", "the"), ("similar", "{{ expected }}")], "Paris"),
+        ([("icontains", "Paris, {{note}}")], "Paris, France"),
+        ([("contains", "Par"), ("contains", "is")], None),
+        ([("not-contains", "{{expected}}")], None),
+    ],
+)
+def test_a_reference_is_what_answers_are_compared_with(place: Path, asserted: Any, reference: str | None) -> None:
+    """Neither the question of a rubric, nor what an answer must not contain, nor one of several parts; then there is none."""
+    log = promptfoo()
+    row = log["results"]["results"][0]
+    row["vars"]["note"] = "France"
+    row["testCase"]["assert"] = [{"type": kind, "value": value} for kind, value in asserted]
+    (place / "log.json").write_text(json.dumps(log))
+    assert read_log(place / "log.json").runs[0].cases[0].reference == reference
 
 
 def test_a_provider_that_failed_is_no_wrong_answer_here_either(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
