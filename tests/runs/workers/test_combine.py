@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.errors import FaultError
 from evalsuite.core.scores import RULES
 from evalsuite.core.types import Answer, Check, GoldInstance, Problem, Score, Task
+from evalsuite.runs import task_execution
 from evalsuite.runs.instance_checks import Outcome, applicable_checks, combine, missing_result
 
 
@@ -101,3 +103,32 @@ def test_the_checks_that_an_answer_reaches(scorers: str, answer_type: str, value
     checks = tuple(Check(scorer=name.lstrip("+"), parameters={}, is_further="+" in name) for name in scorers.split())
     found = applicable_checks(GoldInstance(instance_id="q", checks=checks), Answer(instance_id="q", answer_type=answer_type, value=value))
     assert " ".join(check.scorer for check in found) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "value", "status", "code"),
+    [
+        (FaultError("LIMIT", side="submission"), 0, "submission_fault", "LIMIT"),
+        (FaultError("BAD_JSON", side="submission"), 0, "submission_fault", "BAD_JSON"),
+        (FaultError("BAD_JSON", side="gold"), None, "gold_fault", "BAD_JSON"),
+        (FaultError("LIMIT", side="setup"), None, "unscored", "LIMIT"),
+        (FaultError("JUDGE_FAILED"), None, "unscored", "JUDGE_FAILED"),
+        (MemoryError(), 0, "submission_fault", "LIMIT"),
+        (RecursionError(), 0, "submission_fault", "LIMIT"),
+        (ZeroDivisionError(), None, "scorer_fault", "SCORER_ERROR"),
+    ],
+)
+def test_whose_fault_an_error_of_a_scorer_is(
+    error: Exception, value: float | None, status: str, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an answer can cause makes it wrong under both rules; anything else is no verdict, never a 0."""
+
+    def fail(*_: Any) -> Score:
+        raise error
+
+    monkeypatch.setattr(task_execution, "_call_scorer", fail)
+    check = Check(scorer="string_match", parameters={"gold": "x"})
+    task = task_of(check)
+    task = replace(task, answer=Answer(instance_id="q", answer_type="answer", value="x"))
+    made = task_execution.judge(task, task_execution.Prediction(payloads={"text": "x"}))
+    assert (made.score, made.official, made.strict, made.status, made.fault) == (value, value, value, status, code)
