@@ -317,9 +317,10 @@ def _result_pairs(result: "Result") -> Iterator[tuple[str, str]]:
     strict_counts = result.score == result.strict and result.score != result.official
     yield from _verdicts(result.official, result.strict, strict_first=strict_counts)
     yield "scorer", result.scorer or "none"
-    yield "why", result.reason
-    for rule, text in (result.details.get("reasons") or {}).items():
-        yield f"{rule} why", text
+    reasons = result.details.get("reasons") or {}
+    if result.reason not in reasons.values():
+        yield "why", result.reason
+    yield from ((f"{rule} why", text) for rule, text in reasons.items())
     for label in ("flip", "fault", "hint"):
         if result.details.get(label) and result.details[label] != result.reason:
             yield label, str(result.details[label])

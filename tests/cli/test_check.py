@@ -10,11 +10,14 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.cli.prediction import join_words, parse_options
 from evalsuite.core.errors import UsageError
+from evalsuite.reports.score_text import instance_document
+from evalsuite.reports.terminal import as_text
 from evalsuite.scorers import SCORERS
 from tests.cli.test_run import as_json, called, lacks, said
 from tests.conftest import copy_example, copy_of
 from tests.meta.test_packages import HEAVY
 from tests.processes import finished
+from tests.reports.made import result
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -231,3 +234,17 @@ def test_reports_of_one_instance_and_of_one_prediction(words: str, place: Path) 
     errors = said("check sales_4", code=2)
     assert not lacks(errors, "'sales_4' is no scorer, and no instance of the last run", "check sales_004\n")
     assert "unknown scorer 'nope'" in said("check nope", code=2)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "rules"),
+    [
+        ({}, [""]),
+        ({"official": "one", "strict": "two"}, ["official", "strict"]),
+        ({"official": "two", "strict": "three"}, ["", "official", "strict"]),
+    ],
+)
+def test_no_reason_is_printed_twice(reasons: dict[str, str], rules: list[str]) -> None:
+    """The reason of the score is that of a rule if the rules have different ones, else it stands alone."""
+    text = as_text(instance_document(result("a", 0.0, reason="one", details={"reasons": reasons})), width=80)
+    assert [line.partition("why")[0].strip() for line in text.splitlines() if "why" in line] == rules
