@@ -68,6 +68,7 @@ def test_an_empty_file_is_a_submission_without_answers(tmp_path: Path) -> None:
         (lambda path: path / "file.txt", "{path}/file.txt: not a folder"),
         (lambda path: path / "empty", "no results_metadata.jsonl in {path}/empty (MISSING_FILE)"),
         (lambda path: path / "utf16", "utf16/results_metadata.jsonl: BAD_ENCODING: the text is UTF-16, not UTF-8"),
+        (lambda path: path / "utf16be", "utf16be/results_metadata.jsonl: BAD_ENCODING: the text is UTF-16, not UTF-8"),
         (
             lambda path: path / "folder",
             "folder/results_metadata.jsonl: NOT_REGULAR_FILE: a folder is where a file is needed",
@@ -81,6 +82,8 @@ def test_a_folder_that_cannot_be_read_says_why(tmp_path: Path, make: Any, messag
     for name in ("empty", "utf16", "folder", "large"):
         (tmp_path / name).mkdir()
     (tmp_path / "utf16" / METADATA).write_text("{}", encoding="utf-16")
+    (tmp_path / "utf16be").mkdir()
+    (tmp_path / "utf16be" / METADATA).write_text("\ufeff{}", encoding="utf-16-be")
     (tmp_path / "folder" / METADATA).mkdir()
     with (tmp_path / "large" / METADATA).open("wb") as handle:
         handle.truncate(2_000_000)

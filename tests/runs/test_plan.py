@@ -14,7 +14,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.runs import plan as runs_plan
 from evalsuite.runs.plan import by_tag, plan, plan_run, refuse_changes, renamed, rules_of, signature_word, warn_of_changes, warnings_of
-from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_options import RunOptions, rules_name
 from evalsuite.sandbox.fork_server import fork_server_for
 from tests.runs.made import write_sides
 
@@ -93,6 +93,7 @@ def test_the_rules_of_a_run(tmp_path: Path, scorers: list[str], defaults: list[A
     assert (rules_of(gold, None), signature_word(None, defaults)) == (of_run, word)
     assert {task.rules for task in plan(gold, submission_of(tmp_path), rules="strict", limits={})} == {"strict"}
     assert (rules_of(gold, "strict"), signature_word("strict", defaults)) == ("strict", "strict")
+    assert [rules_name(rules, "lite") for rules in ("official", "strict", "default")] == ["official-lite", "strict", "default-lite"]
 
 
 @pytest.mark.parametrize(
