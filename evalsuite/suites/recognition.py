@@ -456,6 +456,8 @@ def _recognise_lines(text: str, *, is_whole: bool) -> dict[str, Any]:
             if number != lines[-1][0] or is_whole:
                 problem = json_problem(line, error) if isinstance(error, json.JSONDecodeError) else ""
                 return {"kind": "unknown", "why": f"line {number} is not valid JSON{problem}"}
+    if lines and not rows:
+        return {"kind": "unknown", "why": f"its first record is longer than {HEAD_BYTES >> 20} MiB"}
     first = rows[0] if rows and isinstance(rows[0], dict) else {}
     kind = next((kind for keys, kind in _LINE_KINDS if keys <= first.keys()), None)
     if kind is not None:
@@ -489,15 +491,17 @@ def guess_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     rest = [name for name in columns if name not in (reference, question) and not is_label(name)]
     similar = [name for name in rest if _is_like_candidate(name) or _share_of_equal(columns[name], columns[reference]) >= _MOSTLY_EQUAL]
     stems = {_stem(name) for name in similar}
-    similar = [name for name in rest if name in similar or _stem(name) in stems]
+    similar = [name for name in rest if _stem(name) in stems]
     candidates = similar or (rest if question is not None else [])
     return {"input": question, "reference": reference, "candidates": candidates} if candidates else {}
 
 
 def _find_column(names: Iterable[str], role: str) -> str | None:
     """Return the column that people call by the first word of a role that any has."""
-    names = list(names)
-    return next((name for word in _WORDS[role] for name in names if _fold_name(name) == word), None)
+    by_word: dict[str, str] = {}
+    for name in names:
+        by_word.setdefault(_fold_name(name), name)
+    return next((by_word[word] for word in _WORDS[role] if word in by_word), None)
 
 
 def _is_like_candidate(name: str) -> bool:

@@ -430,6 +430,7 @@ nohead.csv | without a known column | suite try nohead.csv
 nr.csv | without a known column | suite try nr.csv --input Frage --reference Antwort --candidate Modell
 a.csv | is one table, without a known column | evalsuite explain RIGHT.csv a.csv
 cut.jsonl | line 2 is not valid JSON: it ends early, as if it was cut
+long.jsonl | its first record is longer than 1 MiB
 suite create s2 --from cut.jsonl --scorer f1 | cut.jsonl:2: not valid JSON: it ends early, as if it was cut
 import cut.json | cut.json:1: not valid JSON: it ends early, as if it was cut
 schema infer a.csv | a.csv: line 1: not valid JSON at column 1
@@ -615,6 +616,7 @@ FILES_OF_PLACE: dict[str, str | bytes] = {
     "nohead.csv": "Capital of France?,Paris,Paris\nCapital of Italy?,Rome,Rome\n",
     "nr.csv": "Nr,Frage,Antwort,Modell\n1,Hauptstadt?,Rom,Rom\n",
     "empty.csv": "",
+    "long.jsonl": '{"input": "' + "x" * (1 << 20) + '"}\n',
     "cut.jsonl": '{"input": "q", "reference_output": "a"}\n{"input": "q2", "refer',
     "cut.json": '{"results": {"version": 3, "resul',
     "a.csv": "customer,total\nAbebe,120.5\nBruun,80.0\n",
