@@ -198,7 +198,16 @@ def evidence(
     how: dict[str, Any] = {"rules": rules, "results": saved, "databases": databases, "mode": mode, "as_of": as_of, "spec": gold}
     collected = explain_results(gold.folder, submission, [instance_id], limits, edits=True, **how)
     data = dict(collected)[instance_id]
-    return redact_evidence(data, level, result=result)
+    return redact_evidence(data, level, result=result) | _note_of_change(result, data, level)
+
+
+def _note_of_change(result: "Result", data: Mapping[str, Any], level: str) -> dict[str, Any]:
+    """Return a note if an answer that a run scored is judged now for another reason than its saved result gives; else nothing."""
+    reasons = result.detail("reasons")
+    said = reasons.get(data["rules"], result.reason) if isinstance(reasons, Mapping) else result.reason
+    if result.status != "scored" or (data["status"], data["reason"]) == ("scored", said) or not shows(level, "class"):
+        return {}
+    return {"notes": ["the saved run gives another reason: its answer or gold has changed since, or another version scored it"]}
 
 
 def bundle_command(

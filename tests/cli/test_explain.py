@@ -53,6 +53,13 @@ def test_the_last_run_is_the_default() -> None:
         assert said(f"{words} {name if ' ' not in words else f'--run {name}'}", code=shown.returncode) == shown.stdout, words
         if words == commands[0]:
             assert not lacks(shown.stdout, "proved      rows scrambled", "EXCEPT ALL")
+    # An answer that changed since is explained as it is now, with a note; at a level that hides reasons without it.
+    note = "note        the saved run gives another reason: "
+    assert note not in said("explain sales_007")
+    file = next(Path("example_submission_folder/sales_007").glob("*.csv"))
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:2]))
+    assert note in said("explain sales_007")
+    assert note not in said("explain sales_007 --reveal status")
 
 
 @pytest.mark.parametrize(
