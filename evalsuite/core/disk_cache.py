@@ -57,12 +57,12 @@ def file_state(place: str | Path | int) -> tuple[int, ...]:
 
 
 class DiskCache:
-    """JSON values by kind and key, in `<folder>/memo.sqlite`, and files by key, each in `<folder>/<key>/`.
+    """JSON values by kind and key, in `<folder>/memo.sqlite`, and files by key, each in `<folder>/<key>-<stamp>/`.
 
     Values are written when the cache is closed, all or none of them; with `at_once` each is written immediately, so that a killed process
     loses nothing that was paid for; what cannot be written stays in memory, and is tried again after the next value that can be. Values
-    with another `stamp` are ignored, and deleted when new values of their kind are written. A read-only folder is read; with `folder` None
-    values stay in memory.
+    and files with another `stamp` are ignored; such values are deleted when new values of their kind are written, but not files, which
+    another process may be reading. A read-only folder is read; with `folder` None values stay in memory.
 
     The journal is SQLite's default, because a write-ahead log cannot be read from a read-only folder or shared over a network.
     """
@@ -115,7 +115,7 @@ class DiskCache:
         if self._folder is None:
             return None
         try:
-            return read(self._folder / key)
+            return read(self._folder / self._name(key))
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
@@ -128,9 +128,12 @@ class DiskCache:
             place = Path(tempfile.mkdtemp(dir=self._folder, prefix=".new-"))
             try:
                 write(place)
-                os.rename(place, self._folder / key)  # noqa: PTH104
+                os.rename(place, self._folder / self._name(key))  # noqa: PTH104
             finally:
                 shutil.rmtree(place, ignore_errors=True)
+
+    def _name(self, key: str) -> str:
+        return f"{key}-{self._stamp}" if self._stamp else key
 
     def _write_unsaved(self) -> None:
         values = ((kind, key, value) for (kind, key), value in self._unsaved.items())

@@ -432,9 +432,13 @@ class DuckdbSession(Session):
         return f"DuckDB {row[0] if row else ''}, {len(self._files)} file{'s' * (len(self._files) > 1)}"
 
     def fingerprint(self) -> str | None:
-        """A digest of every byte of the file, or of the folder's files; None if one of its views or macros reads a running clock."""
+        """duckdb's version and a digest of every byte of the file or of the folder's files.
+
+        None if one of its views or macros reads a running clock.
+        """
         objects = [] if self._clock else self.connection.execute(_MADE).fetchall()
-        return None if any(reads_time(text or "", "duckdb") for (text,) in objects) else digest_of(self._files)
+        reads_clock = any(reads_time(text or "", "duckdb") for (text,) in objects)
+        return None if reads_clock else f"{duckdb.__version__}|{digest_of(self._files)}"
 
     def close(self) -> None:
         """Close the connection, and the stream of its last statement, at any position."""

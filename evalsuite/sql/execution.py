@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.disk_cache import DiskCache, file_digest
+from evalsuite.core.disk_cache import DiskCache, code_stamp, file_digest
 from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError, error_sentence, machine_fault, reason_of, timeout_error
 from evalsuite.core.plugin_calls import failure
 from evalsuite.core.scores import Fault, Table
@@ -58,10 +58,13 @@ _COST, _RESULT = "cost.json", "result.csv"
 
 
 class ResultCache:
-    """A cache of results, one folder each. Several processes may share it; entries that cannot be read or written are skipped."""
+    """A cache of results, one folder each. Several processes may share it.
+
+    Entries of other code, and those that cannot be read or written, are skipped.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._memo = DiskCache(folder)
+        self._memo = DiskCache(folder, stamp=code_stamp())
 
     def key(self, engine: str, fingerprint: str | None, sql: str, clock: int) -> str | None:
         """The cache key of a result; None if the database cannot report whether it has changed, or if the result depends on a running

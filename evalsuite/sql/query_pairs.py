@@ -143,7 +143,7 @@ def state_of(queries: Sequence[str], files: Sequence[Path], limits: Mapping[str,
         return None
     states = list(map(file_state, files))
     fingerprints = [_fingerprint(str(place), query_limits, *state) for place, state in zip(files, states, strict=True)]
-    return None if None in fingerprints else hashlib.sha256(json.dumps([sqlite3.sqlite_version, *fingerprints]).encode()).hexdigest()
+    return None if None in fingerprints else hashlib.sha256(json.dumps(fingerprints).encode()).hexdigest()
 
 
 @lru_cache(maxsize=4096)

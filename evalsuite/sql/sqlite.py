@@ -249,8 +249,8 @@ class SqliteSession(Session):
         return f"SQLite {sqlite3.sqlite_version}"
 
     def fingerprint(self) -> str | None:
-        """A digest of every byte of the file; None if one of its views is not deterministic."""
-        return digest_of([self._path]) if self.has_steady_views else None
+        """SQLite's version and a digest of every byte of the file; None if one of its views is not deterministic."""
+        return f"{sqlite3.sqlite_version}|{digest_of([self._path])}" if self.has_steady_views else None
 
     @cached_property
     def has_steady_views(self) -> bool:

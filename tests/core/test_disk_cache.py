@@ -50,6 +50,16 @@ def test_the_folder_is_made_once(tmp_path: Path) -> None:
     assert (tmp_path / "c" / "d" / "key" / "x").is_file()
 
 
+def test_files_of_other_code_are_not_read(tmp_path: Path) -> None:
+    """Each stamp has its own files, which those of another neither replace nor hide."""
+    for stamp in ("1", "2", ""):
+        memo = DiskCache(tmp_path, stamp=stamp)
+        assert memo.files("key", os.listdir) is None
+        memo.put_files("key", lambda folder, name=f"x{stamp}": (folder / name).touch())  # type: ignore[misc]
+    for stamp in ("1", "2", ""):
+        assert DiskCache(tmp_path, stamp=stamp).files("key", os.listdir) == [f"x{stamp}"]
+
+
 def test_values_that_can_be_computed_again_do_not_wait_for_the_disk(tmp_path: Path) -> None:
     """Written one by one they would wait each time; all at once they wait once."""
     for at_once, synchronous in ((True, 0), (False, 1)):

@@ -218,6 +218,14 @@ def test_kept_results(made: Made, tmp_path: Path) -> None:
     assert (second.header, second.place.read_bytes()) == (first.header, first.place.read_bytes())
     with pytest.raises(FaultError, match="limit rows"):
         written(sql, made, tmp_path / "last.csv", cache, QueryLimits(rows=2))
+    # Neither are results that other code wrote, or another version of an engine within this process.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evalsuite.sql.execution.code_stamp", lambda: "other")
+        assert not written(sql, made, tmp_path / "last.csv", ResultCache(tmp_path / "cache")).cost.cached
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evalsuite.sql.duckdb.duckdb.__version__", "0.1")
+        patch.setattr("sqlite3.sqlite_version", "3.0")
+        assert written(sql, made, tmp_path / "last.csv", cache).cost.cached is (made.kind == "postgres")
 
 
 @pytest.mark.parametrize("made", ["snowflake", "bigquery"], indirect=True)
