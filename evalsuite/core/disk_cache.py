@@ -110,6 +110,11 @@ class DiskCache:
                 self._connection.close()
                 self._connection = None
 
+    @property
+    def n_unsaved(self) -> int:
+        """Number of values in memory alone: not written yet or, with `at_once`, impossible to write so far."""
+        return len(self._unsaved)
+
     def files(self, key: str, read: Callable[[Path], T]) -> T | None:
         """Return `read(folder of files under the key)`, or None if the folder is absent or cannot be read."""
         if self._folder is None:

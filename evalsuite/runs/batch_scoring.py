@@ -80,11 +80,15 @@ class BatchScoring:
         return self._judge.account.to_json() | ({"probe": probes} if probes else {})
 
     def warnings(self) -> list[str]:
-        """Return that the limit of the judge's cost does not count some replies, if so."""
-        n = self._judge.account.n_uncounted if self._judge is not None and self._judge.settings.max_cost > 0 else 0
-        return (
-            [f"judge.max_cost does not count {count_words(n, 'call')} whose reply has no token counts: the cost may exceed it"] if n else []
-        )
+        """Return which replies of the judge the limit of its cost does not count, and which its cache could not write."""
+        if self._judge is None:
+            return []
+        texts, settings = [], self._judge.settings
+        if settings.max_cost > 0 and (n := self._judge.account.n_uncounted):
+            texts.append(f"judge.max_cost does not count {count_words(n, 'call')} whose reply has no token counts: the cost may exceed it")
+        if n := self._judge.client.n_unsaved:
+            texts.append(f"judge.cache {settings.cache} cannot be written: another run makes {count_words(n, 'call')} of this one again")
+        return texts
 
 
 def _as_wrong(result: Result) -> Result:

@@ -486,6 +486,11 @@ class Client:
         self.queue = BatchQueue(self.endpoint, self.endpoint.provider.batches, file)
         return self.queue
 
+    @property
+    def n_unsaved(self) -> int:
+        """Number of replies that the cache could not write."""
+        return self._memo.n_unsaved if self._memo is not None else 0
+
     def close(self) -> None:
         """Forbid further calls and stop those under way."""
         self.endpoint.stop()

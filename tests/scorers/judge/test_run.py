@@ -150,6 +150,18 @@ def test_a_judge_that_is_down_leaves_all_unscored(serve: Serve, folders: Make) -
     assert (finished.summary.chosen.low, finished.summary.chosen.high) == (0, 1)
 
 
+def test_a_cache_that_cannot_be_written_is_named(serve: Serve, folders: Make, tmp_path: Path) -> None:
+    """The run has its scores; a warning counts the calls that the next one makes again, and there is none with a good cache."""
+    (tmp_path / "blocked").write_text("")
+    for cache, expected in (("blocked", 1), ("good", 0)):
+        where = folders(section(serve(by_grade).base_url, cache=str(tmp_path / cache)), [judged()] * 2, ["a1", "a2"])
+        finished = scored(*where)
+        assert [result.score for result in finished.results] == [0.2, 0.4]
+        warnings = [text for text in finished.warnings if "judge.cache" in text]
+        says = f"judge.cache {tmp_path / cache} cannot be written: another run makes 2 calls of this one again"
+        assert warnings == [says] * expected
+
+
 def test_a_file_of_the_gold_folder_replaces_a_prompt(serve: Serve, folders: Make) -> None:
     """`prompts: mine` reads gold/mine/llm_judge.txt, and its version stands in the details."""
     server = serve(lambda *_: "5")
