@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from evalsuite.analysis.causes.error_hypotheses import lost_digits
+from evalsuite.analysis.causes.predicates import bound
 from evalsuite.analysis.causes.table_alignment import Alignment, TablePair
 from evalsuite.analysis.explain.instance_evidence import explain
 from evalsuite.core.types import Table
@@ -190,9 +191,26 @@ def test_ordinary_rows_too_many_are_no_totals(seed: int) -> None:
 
 @pytest.mark.parametrize(("way", "total"), [("sum", "9641.25"), ("maximum", "5120.75"), ("minimum", "1210.25"), ("mean", "3213.75")])
 def test_a_row_that_takes_the_others_together_is_a_total(way: str, total: str) -> None:
-    """A row without a key whose amount is made of all others is named by how; the year that all share says nothing."""
-    rows = [("Oslo", "2023", "5120.75"), ("Rome", "2023", "3310.25"), ("Bonn", "2023", "1210.25")]
-    header = ("town", "year", "amount")
-    found = explained(Case((), table(header, rows), table(header, [*rows, ("", "2023", total)])))
+    """A row without a key whose amount is made of all others is named by how; a shared year and codes like numbers say nothing."""
+    rows = [("Oslo", "7", "2023", "5120.75"), ("Rome", "x", "2023", "3310.25"), ("Bonn", "9", "2023", "1210.25")]
+    header = ("town", "code", "year", "amount")
+    found = explained(Case((), table(header, rows), table(header, [*rows, ("", "", "2023", total)])))
     assert found is not None
     assert [(cause["name"], cause["where"]) for cause in found["causes"]] == [("total rows", f"'amount' is the {way} over all other rows")]
+    assert found["causes"][0]["says"].endswith(" is the total of the others")
+
+
+@pytest.mark.parametrize(
+    ("edge", "next_edge", "up", "expected"),
+    [
+        (11.0, 9.0, True, ("more than '10'", 10.0, False)),
+        (9.0, 11.0, False, ("less than '10'", 10.0, False)),
+        (1100.0, 999.5, True, ("more than '1000'", 1000.0, False)),
+        (0.31, 0.24, True, ("more than '0.3'", 0.3, False)),
+        (20.0, 11.0, True, ("at least '20'", 20.0, True)),
+        (5.0, None, False, ("at most '5'", 5.0, True)),
+    ],
+)
+def test_a_bound_has_the_fewest_digits(edge: float, next_edge: float | None, up: bool, expected: tuple[str, float, bool]) -> None:
+    """Of all numbers between the last value within and the first beyond it, else the last within itself."""
+    assert bound(edge, next_edge, f"'{edge:g}'", up=up, dated=False) == expected

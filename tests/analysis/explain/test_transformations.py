@@ -1,10 +1,12 @@
 """Each error hypothesis undoes the errors that it injects, and fits no unrelated values."""
 
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
 
 from evalsuite.analysis.causes import ERROR_HYPOTHESES, OTHER_CAUSES, TABLE_CAUSES, general_sentence, hypothesis
+from evalsuite.analysis.causes.error_hypotheses import time_zone
 from evalsuite.analysis.causes.values import Pair
 from evalsuite.compare.values import number_readings
 from tests.analysis.explain.planted import plant_column
@@ -68,3 +70,22 @@ def test_names_are_unique_and_explained() -> None:
     names = [entry.name for entry in ERROR_HYPOTHESES] + [entry.name for entry in TABLE_CAUSES] + list(OTHER_CAUSES)
     assert len(names) == len(set(names))
     assert all(general_sentence(name) != name for name in names)
+
+
+@pytest.mark.parametrize(
+    ("winter", "summer", "says"),
+    [
+        (1, 2, "the times are 1 h late, in European summer time 2 h late, as in another time zone"),
+        (-5, -4, "the times are 5 h early, in European summer time 4 h early, as in another time zone"),
+        (2, 2, "the times are 2 h late, as in another time zone"),
+        (1, 3, None),
+        (2, 1, "the times are 2 h late, in European summer time 1 h late, as in another time zone"),
+        (15, 15, None),
+    ],
+)
+def test_a_time_zone_may_have_summer_time(winter: int, summer: int, says: str | None) -> None:
+    """On either side, so an hour more or less in summer, and no other two shifts."""
+    days = [(f"2024-{month:02d}-{day:02d}T06:00:00", summer if 4 <= month <= 10 else winter) for month in range(1, 13) for day in (5, 20)]
+    pairs = [Pair(text, (datetime.fromisoformat(text) + timedelta(hours=hours)).isoformat()) for text, hours in days]
+    found = time_zone(pairs)
+    assert (found.says if found is not None else None) == says
