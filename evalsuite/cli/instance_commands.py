@@ -116,8 +116,11 @@ def _check_pair(files: tuple[Path, Path]) -> None:
     """Raise `UsageError` for a pair that cannot be compared: two tables can, two folders of records, a folder and a file of records."""
     from evalsuite.readers.load_table import ENDINGS, ending_of
     from evalsuite.readers.paths import refuse_endless
+    from evalsuite.runs.history import find_named_run
 
     has_folder = any(map(Path.is_dir, files))
+    if all(not file.is_file() and find_named_run(str(file)) is not None for file in files):
+        raise UsageError(f"'explain' compares files: {files[0]} and {files[1]} are runs", hint="did you mean 'compare'?")
     for file in files:
         refuse_endless(file)
         if has_folder and file.is_file() and ending_of(file) not in (".json", ".jsonl"):

@@ -482,6 +482,7 @@ verify one --key key | key: not a public key | did you mean 'key.pub'? => verify
 check tree_match --prediction nope.txt --gold '{}' | 'nope.txt' is no JSON, and no name of a file that ends in .json or .jsonl
 check string_match --prediction @loop --gold x | MISSING_FILE: loop: the link leads to itself
 check duckdb_match --prediction nope.duckdb --gold nope.duckdb | MISSING_FILE: nope.duckdb: the file is not there
+explain one two | 'explain' compares files: one and two are runs | did you mean 'compare'? => compare one two
 explain a.csv subs | a.csv is a file, the other side is a folder | compare two files, or two folders of .json files
 check geo_001 --run '' | no finished run ''
 run sub --plugin gold | gold: not a file
