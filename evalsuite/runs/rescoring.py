@@ -119,8 +119,7 @@ def _in_order(entries: Sequence[RunEntry]) -> list[RunEntry]:
         by_number[shard.i] = entry
     missing = [str(Shard(i, n)) for i in range(1, n + 1) if i not in by_number]
     if missing:
-        names = ", ".join(missing[:10]) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
-        raise UsageError(f"missing shards: {names}", hint="run them with the same gold, submission and options, then merge")
+        raise UsageError(f"missing shards: {join_names(missing)}", hint="run them with the same gold, submission and options, then merge")
     return [by_number[i] for i in range(1, n + 1)]
 
 
