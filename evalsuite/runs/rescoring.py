@@ -177,7 +177,10 @@ def _merge_run_objects(parts: Sequence[RunEntry], results: Sequence[Result]) -> 
     where = join_names([str(each.folder / RUN) for each in parts])
     summary = summarise(results, rules=first["options"]["rules"], groups=tags, where=where, **part)
     unsure = [name for part in parts for name in part.run.get("submission", {}).get("unsure", ())]
-    judges = [part.run["judge"] for part in parts if part.run.get("judge")]
+    accounts = {name: _add_accounts([part.run[name] for part in parts if part.run.get(name)]) for name in ("judge", "sql")}
+    by_name = {
+        name: {key: value for part in parts for key, value in (part.run.get(name) or {}).items()} for name in ("living_gold", "databases")
+    }
     # Only each shard knows which file bytes were read: the whole has no root.
     return {
         **{key: value for key, value in first.items() if key != "root"},
@@ -186,7 +189,7 @@ def _merge_run_objects(parts: Sequence[RunEntry], results: Sequence[Result]) -> 
         "summary": summary.to_json(),
         **merge_corrections([part.run for part in parts], results),
         "groups": groups,
-        **({"judge": _add_accounts(judges)} if judges else {}),
+        **{name: value for name, value in {**accounts, **by_name}.items() if value},
         "notes": by_kind(results),
         "warnings": list(dict.fromkeys(text for part in parts for text in part.run.get("warnings", ()))),
         "receipt": {**first.get("receipt", {}), "shards": len(parts)},
@@ -205,11 +208,16 @@ def _groups(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, l
 
 
 def _add_accounts(accounts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Add up the judge's requests and costs of all shards; the models are those of the first."""
-    totals = {
-        key: sum(account.get(key) or 0 for account in accounts) for key, value in accounts[0].items() if isinstance(value, int | float)
-    }
-    return {**accounts[0], **totals}
+    """Add up the numbers of what the shards asked and spent; lists, as the served models, are joined, anything else is the first's."""
+    total: dict[str, Any] = {}
+    for key, value in (item for account in accounts for item in account.items()):
+        if isinstance(value, list):
+            total[key] = [*(known := total.get(key, [])), *(each for each in value if each not in known)]
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            total[key] = round((total.get(key) or 0) + value, 9)
+        else:
+            total.setdefault(key, value)
+    return total
 
 
 FROM = "rescored_from"

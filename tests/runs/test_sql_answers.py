@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -124,6 +125,23 @@ def test_results_are_known_the_second_time_until_the_data_change(place: Place) -
     with sqlite3.connect(place.folder / "databases" / "shop.sqlite") as changed:
         changed.execute("DELETE FROM sales WHERE region = 'south'")
     assert [place.run()["q1"]["score"], place.run_json()["sql"]["known"]] == [0, 0]
+
+
+def test_merged_shards_have_the_queries_and_databases_of_all(place: Place) -> None:
+    """Their counts are added up, and databases that only one shard used are named."""
+    for name in ("q1", "q2", "q3"):
+        place.ask(name, RIGHT, engine="sqlite", database="shop.sqlite")
+    place.ask("q4", "SELECT nothing", engine="sqlite", database="shop.sqlite")
+    place.run("--no-cache")
+    whole = place.run_json()
+    parts = []
+    for i in ("1", "2"):
+        place.run("--no-cache", "--shard", f"{i}/2")
+        parts.append(shutil.move(place.folder / "run", place.folder / f"shard-{i}"))
+    assert main(["runs", "merge", *map(str, parts), "--out", "merged", "-q"]) == 0
+    merged = json.loads(Path("merged/run.json").read_text())
+    assert merged["sql"] == whole["sql"] == {"statements": 4, "failed": 1, "known": 0}
+    assert merged.get("databases") == whole.get("databases")
 
 
 def test_a_result_above_the_cap_is_judged(place: Place) -> None:

@@ -17,12 +17,13 @@ from evalsuite.core.errors import GoldError
 from evalsuite.reports import encode
 from evalsuite.reports.record import record_of_run, redact_record
 from evalsuite.reports.run_document import run_document
+from evalsuite.runs.rescoring import Shard, merge
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import Run, run
 from tests.conftest import ROOT
 from tests.processes import started
 from tests.scorers.judge.conftest import KEY, Serve
-from tests.scorers.judge.server import Say, prompt_of
+from tests.scorers.judge.server import Say, completion, prompt_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -160,6 +161,25 @@ def test_a_cache_that_cannot_be_written_is_named(serve: Serve, folders: Make, tm
         warnings = [text for text in finished.warnings if "judge.cache" in text]
         says = f"judge.cache {tmp_path / cache} cannot be written: another run makes 2 calls of this one again"
         assert warnings == [says] * expected
+
+
+def test_merged_shards_have_what_the_judge_cost_in_all(serve: Serve, folders: Make, tmp_path: Path) -> None:
+    """Calls, tokens and costs are added up; the served models are those of all shards."""
+
+    def served(body: dict[str, Any], _: int) -> Say:
+        model = "m-1" if "a1" in prompt_of(body) else "m-2"
+        return Say(raw=json.dumps({**json.loads(completion(by_grade(body, 0))), "model": model}).encode())
+
+    server = serve(served)
+    prices = {"price_per_1k_prompt": 0.1, "price_per_1k_completion": 0.3, "cache": ""}
+    where = folders(section(server.base_url, **prices), [judged()] * 3, ["a2", "a1", "a3"])
+    for shard in (None, Shard(1, 2), Shard(2, 2)):
+        scored(*where, out=tmp_path / f"run-{shard.i if shard else 0}", shard=shard)
+    merge([tmp_path / "run-1", tmp_path / "run-2"], tmp_path / "merged")
+    whole, merged = (json.loads((tmp_path / name / "run.json").read_text())["judge"] for name in ("run-0", "merged"))
+    assert sorted(merged.pop("served")) == sorted(whole.pop("served")) == ["m-1", "m-2"]
+    assert merged == whole
+    assert (whole["calls"], whole["cost"] > 0) == (3, True)
 
 
 def test_a_file_of_the_gold_folder_replaces_a_prompt(serve: Serve, folders: Make) -> None:
