@@ -177,10 +177,7 @@ def _merge_run_objects(parts: Sequence[RunEntry], results: Sequence[Result]) -> 
     where = join_names([str(each.folder / RUN) for each in parts])
     summary = summarise(results, rules=first["options"]["rules"], groups=tags, where=where, **part)
     unsure = [name for part in parts for name in part.run.get("submission", {}).get("unsure", ())]
-    accounts = {name: _add_accounts([part.run[name] for part in parts if part.run.get(name)]) for name in ("judge", "sql")}
-    by_name = {
-        name: {key: value for part in parts for key, value in (part.run.get(name) or {}).items()} for name in ("living_gold", "databases")
-    }
+    accounts = {name: _add_accounts(parts, name) for name in ("judge", "sql", "living_gold", "databases")}
     # Only each shard knows which file bytes were read: the whole has no root.
     return {
         **{key: value for key, value in first.items() if key != "root"},
@@ -189,7 +186,7 @@ def _merge_run_objects(parts: Sequence[RunEntry], results: Sequence[Result]) -> 
         "summary": summary.to_json(),
         **merge_corrections([part.run for part in parts], results),
         "groups": groups,
-        **{name: value for name, value in {**accounts, **by_name}.items() if value},
+        **{name: account for name, account in accounts.items() if account},
         "notes": by_kind(results),
         "warnings": list(dict.fromkeys(text for part in parts for text in part.run.get("warnings", ()))),
         "receipt": {**first.get("receipt", {}), "shards": len(parts)},
@@ -207,10 +204,10 @@ def _groups(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, l
     return groups
 
 
-def _add_accounts(accounts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Add up the numbers of what the shards asked and spent; lists, as the served models, are joined, anything else is the first's."""
+def _add_accounts(parts: Sequence[RunEntry], name: str) -> dict[str, Any]:
+    """Join an object of all shards by key: numbers are added up, lists joined, and of anything else the first is taken."""
     total: dict[str, Any] = {}
-    for key, value in (item for account in accounts for item in account.items()):
+    for key, value in (item for part in parts for item in (part.run.get(name) or {}).items()):
         if isinstance(value, list):
             total[key] = [*(known := total.get(key, [])), *(each for each in value if each not in known)]
         elif isinstance(value, int | float) and not isinstance(value, bool):
