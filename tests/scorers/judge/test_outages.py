@@ -175,6 +175,10 @@ def test_an_answer_without_a_verdict_is_wrong_where_that_is_said(place: Path, se
     assert zero["signature"].replace("|invalid:zero", "") == null["signature"] != zero["signature"]
     assert "matches its claims: in part, 4 not verified (exit 4)" in _called(capsys, "verify zero", 4)[-1]
     _called(capsys, "compare null zero", 2)
+    # Scored again it stays so.
+    _called(capsys, f"rescore {place}/zero --isolation none -q --runs again", 4)
+    (again,) = Path("again").glob("*/run.json")
+    assert json.loads(again.read_text())["signature"] == zero["signature"]
 
 
 def test_the_viewer_shows_the_same_figures(place: Path, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
