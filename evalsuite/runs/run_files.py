@@ -26,7 +26,7 @@ from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import FAULTS, OutputError, reading_error
 from evalsuite.core.import_ref import duckdb, lazy_pattern
 from evalsuite.core.runtime import signals_blocked
-from evalsuite.core.status import further_results, kind_of
+from evalsuite.core.status import OWN_SCALE, further_results, kind_of
 from evalsuite.core.types import RULES, Fault, Result, Status
 from evalsuite.stats.units import short_score
 
@@ -127,7 +127,7 @@ def line_form() -> Any:
 def details_form() -> Any:
     """Return the type of a line's `details`, as far as reports show them."""
     number, _, share = _numbers()
-    kinds = {"flip": str, "reasons": dict[str, str], "notes": list[str], "warnings": list[str], "raw": number}
+    kinds = {"flip": str, "reasons": dict[str, str], "notes": list[str], "warnings": list[str], "raw": number, OWN_SCALE: list[str]}
     keys = {
         "status": Status,
         **dict.fromkeys(_SHARES, share),

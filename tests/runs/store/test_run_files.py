@@ -201,7 +201,8 @@ def test_what_a_run_always_has(name: str) -> None:
 
 OWN = {"status": "scored", "score": 1, "official": 1, "strict": None, "reason": "r", "fault": None, "details": {}}
 WRONG_DETAILS: list[dict[str, Any]] = [
-    {"flip": 1}, {"reasons": {"a": 1}}, {"notes": "x"}, {"warnings": [1]}, {"raw": "1"}, {"raw": 2e300}, {"beside": {"s": {}}},
+    {"flip": 1}, {"reasons": {"a": 1}}, {"notes": "x"}, {"warnings": [1]}, {"raw": "1"}, {"raw": 2e300}, {"own_scale": 0.5},
+    {"beside": {"s": {}}},
     {"beside": {"s": {**OWN, "score": 2}}}, {"beside": {"s": {**OWN, "more": 1}}}, {"beside": {"s": {**OWN, "status": "right"}}},
     {"beside": {"s": {**OWN, "details": {"raw": "x"}}}}, {"beside": {"s": {**OWN, "score": None}}},
 ]  # fmt: skip
