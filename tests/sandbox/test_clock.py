@@ -20,10 +20,10 @@ SPIN = [sys.executable, "-S", "-c", "while True: pass"]
 
 @contextmanager
 def busy(n: int) -> Iterator[None]:
-    """Neighbours that take every CPU they can get."""
+    """Neighbours that take every CPU they can get, as long as the block lasts."""
     with ExitStack() as stack:
         for _ in range(n):
-            stack.enter_context(started(SPIN))
+            stack.enter_context(started(SPIN, seconds=1800))
         yield
 
 
