@@ -116,10 +116,10 @@ def _check_pair(files: tuple[Path, Path]) -> None:
     """Raise `UsageError` for a pair that cannot be compared: two tables can, two folders of records, a folder and a file of records."""
     from evalsuite.readers.load_table import ENDINGS, ending_of
     from evalsuite.readers.paths import refuse_endless
-    from evalsuite.runs.history import find_named_run
+    from evalsuite.runs.history import find_named_run, read_run
 
     has_folder = any(map(Path.is_dir, files))
-    if all(not file.is_file() and find_named_run(str(file)) is not None for file in files):
+    if all((read_run(file) if file.exists() else find_named_run(str(file))) is not None for file in files):
         raise UsageError(f"'explain' compares files: {files[0]} and {files[1]} are runs", hint="did you mean 'compare'?")
     for file in files:
         refuse_endless(file)

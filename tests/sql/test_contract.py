@@ -218,7 +218,7 @@ def test_kept_results(made: Made, tmp_path: Path) -> None:
     assert (second.header, second.place.read_bytes()) == (first.header, first.place.read_bytes())
     with pytest.raises(FaultError, match="limit rows"):
         written(sql, made, tmp_path / "last.csv", cache, QueryLimits(rows=2))
-    # Neither are results that other code wrote, or another version of an engine within this process.
+    # A result that other code, or another version of an embedded engine, wrote is not used.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("evalsuite.sql.execution.code_stamp", lambda: "other")
         assert not written(sql, made, tmp_path / "last.csv", ResultCache(tmp_path / "cache")).cost.cached
