@@ -176,5 +176,12 @@ class DiskCache:
 
 @cache
 def code_stamp() -> str:
-    """Return a stamp that changes with any file of this package, so that cached values do not outlive an edit of the code."""
-    return str(max(path.stat().st_mtime_ns for path in Path(__file__).resolve().parents[1].rglob("*.py")))
+    """Return a digest of the code of this package, so that cached values do not outlive an edit of it.
+
+    It covers names and bytes, not times: a copy may keep the times of its files, and each installation has others.
+    """
+    package, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        data = path.read_bytes()
+        digest.update(f"{path.relative_to(package).as_posix()} {len(data)}\n".encode() + data)
+    return digest.hexdigest()[:16]

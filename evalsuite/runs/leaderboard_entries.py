@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from evalsuite.core.dataclasses import dataclass, field, replace
-from evalsuite.core.disk_cache import DiskCache
+from evalsuite.core.disk_cache import DiskCache, code_stamp
 from evalsuite.core.errors import (
     EvalsuiteError,
     FaultError,
@@ -134,9 +134,8 @@ def unpack(archive: Path, options: RunOptions) -> Iterator[Path]:
     """
     with TempDir() as scratch:
         limits = resolve_limits(options.limits)
-        with closing(
-            Unpacker(DiskCache(options.cache or scratch), limits, options.isolation, is_temporary=options.cache is None)
-        ) as unpacker:
+        memo = DiskCache(options.cache or scratch, stamp=code_stamp())
+        with closing(Unpacker(memo, limits, options.isolation, is_temporary=options.cache is None)) as unpacker:
             try:
                 folder = unpacker.folder_of(archive.absolute())
             except SubmissionError as error:

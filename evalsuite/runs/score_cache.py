@@ -6,12 +6,14 @@ The key uses the digests of the bytes that were actually read. If files change m
 import contextlib
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from evalsuite.core.disk_cache import DiskCache, code_stamp
 from evalsuite.core.errors import FaultError
+from evalsuite.core.runtime import package_version
 from evalsuite.core.status import kind_of
 from evalsuite.core.types import Result, Task
 from evalsuite.readers.gold_files import GoldFiles
@@ -29,6 +31,10 @@ _AT_ONCE = 1000
 _DIGITS: Final = 64
 # Bytes of a key.
 _KEY: Final = 32
+# Libraries with data or rules of text metrics and comparators. The base contains those that read tables.
+_PACKAGES: Final = ("numpy", "scipy", "regex", "confusable_homoglyphs", "sacrebleu", "pyphen", "wordfreq")
+# Not those that may use a local model.
+_KEYED: Final = frozenset(SCORERS.bundled) - {"bertscore", "hedging_language"}
 
 
 class ScoreCache:
@@ -41,7 +47,9 @@ class ScoreCache:
         self, folder: Path, *, base: str, gold: GoldFiles, gold_inodes: frozenset[Inode], state_of: Callable[[Task], str | None]
     ) -> None:
         self._memo = DiskCache(folder, stamp=code_stamp())
-        self._base, self._gold, self._gold_inodes, self._state_of = base, gold, gold_inodes, state_of
+        # Python has its own tables of Unicode.
+        versions = [f"python:{sys.version_info[0]}.{sys.version_info[1]}", *(f"{name}:{package_version(name)}" for name in _PACKAGES)]
+        self._base, self._gold, self._gold_inodes, self._state_of = "|".join([base, *versions]), gold, gold_inodes, state_of
         # Tasks being scored, and the state of their databases at the start.
         self._open: dict[str, Task] = {}
         self._states: dict[str, str] = {}
@@ -130,10 +138,10 @@ def task_key(task: Task, base: str, gold: GoldFiles, digests: Mapping[str, str],
     """Return a digest of everything that can change this task's verdict.
 
     It covers the base (versions, rules, limits), gold's entry and files, the answer's bytes, and the state of the databases that it runs
-    on. None for a task without an answer, one whose `digests` lack one of its files, or one scored by a plugin, whose code is not in the
-    key.
+    on. None for a task without an answer, one whose `digests` lack one of its files, or one scored by a plugin or by a metric that may
+    use a local model: neither the plugin's code nor the model is in the key.
     """
-    if task.answer is None or task.answer.fault is not None or any(check.scorer not in SCORERS.bundled for check in task.instance.checks):
+    if task.answer is None or task.answer.fault is not None or any(check.scorer not in _KEYED for check in task.instance.checks):
         return None
     paths = dict.fromkeys(task.answer.paths)  # the key already covers the order of a list and repetitions
     if any(len(digests.get(path, "")) != _DIGITS for path in paths):

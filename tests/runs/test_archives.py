@@ -20,7 +20,9 @@ from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import FaultError, OutputError
 from evalsuite.readers.archives import ArchiveChecks, _pieces, stream_files, without_ending
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.runs import leaderboard_entries
 from evalsuite.runs.leaderboard_entries import Unpacker, _write
+from evalsuite.runs.run_options import RunOptions
 from tests.cli.test_run import text_gold, text_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -289,8 +291,6 @@ def test_an_archive_is_worth_what_its_folder_is(pack: str, isolation: str, place
 
 def test_an_archive_exchanged_while_it_is_read_gives_nobody_elses_answers(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is unpacked lies under the digest of the very bytes that were unpacked, however the file changes between two looks at it."""
-    from evalsuite.runs import leaderboard_entries
-
     honest = zipped(place / "honest.zip", (METADATA, b"honest"))
     mallory = zipped(place / "mallory.zip", (METADATA, b"honest"))
     copied = leaderboard_entries.unnamed_copy
@@ -335,6 +335,17 @@ def test_no_room_for_an_archive(tmp_path: Path, is_temporary: bool, way_out: str
     with closing(unpacker), pytest.raises(OutputError, match=r"x\.zip: no space left to unpack it") as error:
         unpacker.folder_of(archive)
     assert error.value.hint.startswith(way_out)
+
+
+def test_what_other_code_unpacked_is_not_used(place: Path) -> None:
+    """An archive may be read differently by another version: it is unpacked again."""
+    zipped(place / "x.zip", (METADATA, LINE.encode()))
+    for stamp, n in (("1", 1), ("1", 1), ("2", 2)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(leaderboard_entries, "code_stamp", lambda stamp=stamp: stamp)
+            with leaderboard_entries.unpack(place / "x.zip", RunOptions(cache=place / "cache", isolation="none")) as folder:
+                assert (folder / METADATA).read_text() == LINE
+        assert len(list((place / "cache").glob("unpacked-*"))) == n
 
 
 def test_other_archives_are_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.runtime import package_version
 from evalsuite.core.types import Fault, Result, Task
+from evalsuite.runs import score_cache
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.score_cache import ScoreCache
 from evalsuite.runs.scoring import Run, run
@@ -84,6 +86,24 @@ def test_what_moves_a_verdict_misses(place: Path, what: str) -> None:
     assert [(r.score, r.reason) for r in cached.results] == [(r.score, r.reason) for r in fresh.results]
     if what not in ("spec", "rules"):
         assert cached.results[0].score == 0
+
+
+def test_another_version_of_a_library_misses(place: Path) -> None:
+    """Text metrics have the word lists and rules of other packages."""
+    scored(place)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(score_cache, "package_version", lambda name: "9.9" if name == "wordfreq" else package_version(name))
+        assert was_asked(place)
+    assert not was_asked(place)
+
+
+@pytest.mark.parametrize(("scorer", "is_kept"), [("bertscore", False), ("hedging_language", False), ("exact_match", True)])
+def test_a_metric_with_a_model_is_not_kept(tmp_path: Path, scorer: str, is_kept: bool) -> None:
+    """Nothing in the key says which files the folder of the model contains."""
+    parameters = {"gold": "a cat"} if is_kept else {"gold": "a cat", "model": "tiny"}
+    write_sides(tmp_path / "sub", tmp_path / "gold", {"m": (scorer, parameters, "a cat")})
+    assert scored(tmp_path).results[0].status == "scored"
+    assert (tmp_path / "cache" / "memo.sqlite").exists() is is_kept
 
 
 def test_a_fault_of_gold_is_said_at_its_line(tmp_path: Path) -> None:
