@@ -67,9 +67,9 @@ def gold_audit(
     with ProgressBar() as progress:
         how = {"seconds": seconds, "seed": seed, "progress": progress, "databases": databases, **workers.options()}
         audit = audit_gold(gold, only=opt.parse_ids(only), most=most, **how)
-    chosen = given or audit.rules
-    print_document(audit_document(audit, rules=chosen, most=top), form)
-    caught = audit.share_caught(chosen)
+    audit = audit.under(given)
+    print_document(audit_document(audit, most=top), form)
+    caught = audit.share_caught()
     if fail_under is not None and caught is not None and caught < fail_under:
         print(f"below the gate of {percent(fail_under)} (exit 1)", file=sys.stdout if form == "text" else sys.stderr)
         return EXIT_GATE

@@ -231,7 +231,7 @@ def margins_command(
     record = record_of_entry(opt.run_or_last(run, runs))
     level = reveal or default_level(hidden=record.hides_gold)
     results, note = add_margins(record)
-    margins = find_margins(record.name, results, rules or record.rules, note=note)
+    margins = find_margins(record.name, results, rules, label=record.rules_label, note=note)
     document = margins_document(margins, names_instances=level == "cells")
     n_lost = write_all(document, output or ())
     print_document(document, "json" if json_ else "text")

@@ -282,19 +282,19 @@ _TITLES: Final = (("wrong answers caught", False), ("right answers refused", Tru
 KindRow = tuple[str, str, str, str]
 
 
-def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Document:
-    """Build the audit report with the `most` weakest checks under `rules`; files for programs contain all."""
-    weakest = audit.weakest(rules)
+def audit_document(audit: "Audit", *, most: int = MOST_SHOWN) -> Document:
+    """Build the audit report with the `most` weakest checks; files for programs contain all."""
+    weakest = audit.weakest()
 
     def holes(check: "Audited") -> str:
-        return "; ".join(_hole_lines(check, rules))
+        return "; ".join(_hole_lines(check))
 
     columns: list[Column[Audited]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda row: row.instance_id),
         Column(name="scorer", title="check", role="name", value=lambda row: row.scorer),
         Column(name="where", role="name", value=lambda row: row.where),
         Column(name="verdict", words=_verdict_words, forms=PEOPLE),
-        Column(name="weakness", type="DOUBLE", value=lambda row: row.weakness(rules), forms=MACHINES),
+        Column(name="weakness", type="DOUBLE", value=lambda row: row.weakness(row.rules), forms=MACHINES),
         Column(name="holes", title="suggested fix", role="why", value=lambda row: holes(row) or None, words=holes, wraps=True),
     ]
 
@@ -311,8 +311,8 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
             sized = [(size, *_shares_of_kind(by_rule, right=False)) for size, by_rule in sizes.items()]
             yield _kinds_section("numbers changed by, caught", sized)
         first = ", the weakest first" if weakest else ""
-        sentence = f"{len(weakest)} of {len(audit.checks)} checks misjudge answers under {rules} rules{first}"
-        yield _weak_checks(sentence, columns, weakest, rules, most, is_text=form == "text")
+        sentence = f"{len(weakest)} of {len(audit.checks)} checks misjudge answers under {audit.rules} rules{first}"
+        yield _weak_checks(sentence, columns, weakest, most, is_text=form == "text")
         yield Section(look="lines", prose=list(_audit_notes(audit)))
 
     all_rows = Table(columns=columns, rows=audit.checks)
@@ -321,18 +321,16 @@ def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
         heading=("Audit of ", Code(audit.name, 80)),
         sections=sections,
         tables={"csv": all_rows, "parquet": all_rows},
-        whole=audit.to_json(rules),
-        suites=lambda: [Suite(name=audit.name, cases=[_check_case(audit, check, rules) for check in audit.checks])],
+        whole=audit.to_json(),
+        suites=lambda: [Suite(name=audit.name, cases=[_check_case(audit, check) for check in audit.checks])],
     )
 
 
-def _weak_checks(
-    sentence: str, columns: "Sequence[Column[Audited]]", weakest: "Sequence[Audited]", rules: Rule, most: int, *, is_text: bool
-) -> Section:
+def _weak_checks(sentence: str, columns: "Sequence[Column[Audited]]", weakest: "Sequence[Audited]", most: int, *, is_text: bool) -> Section:
     """Build the list of the weakest checks. A text shows checks with the same findings once, with the names of all instances."""
 
     def findings(check: "Audited") -> tuple[str, ...]:
-        return (check.scorer, _verdict_words(check), *_hole_lines(check, rules))
+        return (check.scorer, _verdict_words(check), *_hole_lines(check))
 
     groups: dict[tuple[str, ...], list[Audited]] = {}
     for check in weakest:
@@ -340,7 +338,7 @@ def _weak_checks(
     rows = ([group[0] for group in groups.values()] if is_text else weakest)[:most]
 
     def lines(check: "Audited") -> list[str]:
-        return _weak_lines(check, rules, [other.instance_id for other in groups[findings(check)][1:]])
+        return _weak_lines(check, [other.instance_id for other in groups[findings(check)][1:]])
 
     n_shown = sum(len(groups[findings(check)]) for check in rows) if is_text else len(rows)
     table = Table(columns=columns, rows=rows, lines=lines) if rows else None
@@ -378,29 +376,30 @@ def _verdict_words(check: "Audited") -> str:
     return " · ".join(words)
 
 
-def _hole_lines(check: "Audited", rules: Rule) -> Iterator[str]:
-    """Yield each kind of accepted wrong answer with the verified fix."""
-    holes = {(hole.kind, hole.right): hole for hole in reversed(check.holes(rules))}
-    for kind, right in dict.fromkeys((hole.kind, hole.right) for hole in check.holes(rules)):
-        yield f"{'refuses' if right else 'accepts'} {kind} -> {check.advice(holes[kind, right], rules)}"
+def _hole_lines(check: "Audited") -> Iterator[str]:
+    """Yield each kind of accepted wrong answer, under the rules of the check, with the verified fix."""
+    found = check.holes(check.rules)
+    holes = {(hole.kind, hole.right): hole for hole in reversed(found)}
+    for kind, right in dict.fromkeys((hole.kind, hole.right) for hole in found):
+        yield f"{'refuses' if right else 'accepts'} {kind} -> {check.advice(holes[kind, right], check.rules)}"
 
 
-def _weak_lines(check: "Audited", rules: Rule, alike: Sequence[str]) -> list[str]:
+def _weak_lines(check: "Audited", alike: Sequence[str]) -> list[str]:
     """Return the lines of a check that misjudges answers, and of the instances with the same findings."""
     head = f"   {check.instance_id}  {check.scorer}  {check.where}  {_verdict_words(check)}"
     same = [f"      the same: {id_list(alike)}"] if alike else []
-    return [head, *(f"      {line}" for line in _hole_lines(check, rules)), *same]
+    return [head, *(f"      {line}" for line in _hole_lines(check)), *same]
 
 
-def _check_case(audit: "Audit", check: "Audited", rules: Rule) -> Case:
-    """Build a test case: a check that accepts wrong answers under these rules is a failure."""
-    holes = list(_hole_lines(check, rules))
+def _check_case(audit: "Audit", check: "Audited") -> Case:
+    """Build a test case: a check that accepts wrong answers under its rules is a failure."""
+    holes = list(_hole_lines(check))
     return Case(
         name=check.instance_id,
         classname=f"{audit.name}.{check.scorer}",
-        kind="failure" if holes else "skipped" if rules in check.unfit else "passed",
+        kind="failure" if holes else "skipped" if check.rules in check.unfit else "passed",
         type="hole" if holes else "unfit",
-        message="; ".join(holes) or f"{rules} refuses gold itself",
+        message="; ".join(holes) or f"{check.rules} refuses gold itself",
         place=check.where,
         level="warning" if holes else "",
     )

@@ -473,7 +473,11 @@ def _candidate_suite(comparison: "Comparison", candidate: "Candidate") -> Suite:
     """Build a test suite with one case per common instance; a lost instance is a failure."""
     total = candidate.total
     p = "" if total.p_adjusted is None else f"{total.p_adjusted:.6g}"
-    properties = [("baseline", comparison.baseline), ("rules", comparison.rules), ("verdict", candidate.verdict)]
+    properties = [
+        ("baseline", comparison.baseline),
+        ("rules", rules_label(comparison.rules, [comparison.signature])),
+        ("verdict", candidate.verdict),
+    ]
     properties += [("difference" if total.is_raw else "points", own_points(total)), ("p", p)]
     properties += [("won / tied / lost", f"{total.wins} / {total.ties} / {total.losses}"), ("signature", candidate.signature)]
     unjudged = frozenset(candidate.unjudged)

@@ -257,7 +257,7 @@ def results_suite(record: "Record", places: Mapping[str, str]) -> Suite:
     """Return the test cases of all results in gold order, classed by suite and scorer; `places` maps ids to lines of the submission."""
     score = [("score", percent(record.summary.score))] if record.summary.score is not None else []
     numbers = [*score, ("coverage", coverage(record.summary))]
-    properties = [("submission", record.submission), ("rules", record.rules), *numbers, ("signature", str(record.run["signature"]))]
+    properties = [("submission", record.submission), ("rules", record.rules_label), *numbers, ("signature", str(record.run["signature"]))]
     columns = [column for column in _columns_of(record) if "junit" in column.forms]
     cases = [_result_case(record.suite, row, columns, places) for row in results_table(record).rows]
     return Suite(name=record.suite, cases=cases, properties=properties)

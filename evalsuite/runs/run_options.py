@@ -168,8 +168,9 @@ def chosen_rules(signature: str, layout: str) -> Rule | None:
     return rules_of_name[word]
 
 
-# The word of a signature for each scorer's own rules, alone or before a layout.
+# The word of a signature for each scorer's own rules, alone or before a layout; and how reports name them.
 _OWN = "default"
+EACH_ITS_OWN = "official, trees strict"
 
 
 def requested_rules(run: Mapping[str, Any]) -> Rule | None:
@@ -187,7 +188,7 @@ def rules_label(rules: str, signatures: Iterable[str]) -> str:
     if rules != "official":
         return rules
     rule_names = {signature_parts(line).get("rules", rules) for line in signatures} - {"strict"}
-    return " and ".join(sorted("official, trees strict" if name.startswith(_OWN) else name for name in rule_names)) or rules
+    return " and ".join(sorted(EACH_ITS_OWN if name.startswith(_OWN) else name for name in rule_names)) or rules
 
 
 def receipt(*, isolation: str, features: Sequence[str], jobs: int, executor: str = "local") -> dict[str, object]:

@@ -75,6 +75,12 @@ def test_trees_keep_their_own_rules(place: Path, capsys: pytest.CaptureFixture[s
     assert main(["run", "sub", "--isolation", "none", "--out", "mixed"]) == 0
     out = capsys.readouterr().out
     assert "rules official, trees strict" in out
+    assert main(["runs", "margins", "mixed"]) == 0
+    margins = capsys.readouterr().out
+    assert "rules official, trees strict" in margins
+    assert re.search(r"^ +0 +75.0 %", margins, re.MULTILINE)
+    assert main(["report", "mixed", "-o", "junit.xml"]) == 0
+    assert 'name="rules" value="official, trees strict"' in (place / "junit.xml").read_text()
     for rule, share in (("score", "75.0 %"), ("official", "50.0 %"), ("strict", "75.0 %")):
         assert re.search(rf"^ {rule} .* = {share}", out, re.MULTILINE)
     for words, rule, score in (([], "strict", 0.5), (["--rules", "official"], "official", 0)):

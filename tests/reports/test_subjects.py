@@ -92,7 +92,7 @@ def documents() -> dict[str, Document]:
     return {
         "gold check": gold_check_document(check, f"s {EVIL}"),
         "lint": lint_document(lint(ROOT / "gold")),
-        "audit": audit_document(audit, rules="official"),
+        "audit": audit_document(audit),
         "agreement": raters_document(raters),
         "explanation": explanation_document(f"q {EVIL}", evidence),
         "bundle": bundle_document(bundle, files_of(bundle)),

@@ -39,7 +39,8 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_pair
 from evalsuite.readers.load_table import dialect_parameters
 from evalsuite.runs.executors import default_jobs
-from evalsuite.runs.plan import refuse_changes, renamed, rules_of
+from evalsuite.runs.plan import default_rules, refuse_changes, renamed
+from evalsuite.runs.run_options import EACH_ITS_OWN
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.limits import check_limits
 from evalsuite.sandbox.temp_dirs import TempDir
@@ -68,13 +69,17 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audited:
-    """One check with its verdicts on the generated answers; under the `unfit` rules, which refuse gold itself, nothing counts."""
+    """One check with its verdicts on the generated answers; under the `unfit` rules, which refuse gold itself, nothing counts.
+
+    `rules` are those under which a run scores its instance: strict for trees, else official.
+    """
 
     instance_id: str
     scorer: str
     where: str
     verdicts: tuple[Verdict, ...]
     unfit: tuple[Rule, ...] = ()
+    rules: Rule = "official"
 
     def verdicts_under(self, rule: Rule, *, right: bool) -> list[Verdict]:
         """Return the wrong, or right, answers that count under a rule."""
@@ -113,7 +118,8 @@ class Audited:
                 "n_right_refused": sum(verdict.fails(rule) for verdict in right),
                 "holes": [self._hole_json(hole, rule) for hole in self.holes(rule)],
             }
-        return {"instance_id": self.instance_id, "scorer": self.scorer, "where": self.where, "unfit": list(self.unfit), **rules}
+        about = {"instance_id": self.instance_id, "scorer": self.scorer, "where": self.where, "rules": self.rules}
+        return {**about, "unfit": list(self.unfit), **rules}
 
 
 def share(verdicts: Sequence[Verdict], rule: Rule) -> float | None:
@@ -123,10 +129,7 @@ def share(verdicts: Sequence[Verdict], rule: Rule) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """The result of an audit: the checks, those not audited as (check, reason), and how many a time limit left out.
-
-    `rules` are those of a run's score by default: strict if all instances are trees, else official.
-    """
+    """The result of an audit: the checks, those not audited as (check, reason), and how many a time limit left out."""
 
     name: str
     checks: tuple[Audited, ...]
@@ -134,7 +137,16 @@ class Audit:
     n_answers: int
     n_left: int
     seed: int
-    rules: Rule = "official"
+
+    def under(self, rules: Rule | None) -> "Audit":
+        """Return the audit with every check under these rules; None leaves each check its own."""
+        return self if rules is None else replace(self, checks=tuple(replace(check, rules=rules) for check in self.checks))
+
+    @property
+    def rules(self) -> str:
+        """The rules of the checks: `official`, `strict`, or `official, trees strict`."""
+        names = {check.rules for check in self.checks} or {"official"}
+        return names.pop() if len(names) == 1 else EACH_ITS_OWN
 
     def kinds(self) -> dict[tuple[str, bool], dict[Rule, tuple[int, int]]]:
         """Return (kind, right) -> rule -> (misjudged answers, answers that count), in order of first occurrence."""
@@ -158,30 +170,30 @@ class Audit:
                 by_size[words] = by_rule
         return by_size
 
-    def weakest(self, rule: Rule) -> list[Audited]:
-        """Return the checks with a hole under a rule, the weakest first, then in gold's order."""
-        return sorted((check for check in self.checks if check.holes(rule)), key=lambda check: -check.weakness(rule))
+    def weakest(self) -> list[Audited]:
+        """Return the checks with a hole under their rules, the weakest first, then in gold's order."""
+        return sorted((check for check in self.checks if check.holes(check.rules)), key=lambda check: -check.weakness(check.rules))
 
-    def to_json(self, rules: Rule) -> dict[str, Any]:
-        """Return as data: totals by kind of answer, then each check, the weakest under `rules` first."""
-        weakest = self.weakest(rules)
+    def to_json(self) -> dict[str, Any]:
+        """Return as data: totals by kind of answer, then each check, the weakest first."""
+        weakest = self.weakest()
 
         def counts(by_rule: Mapping[Rule, tuple[int, int]]) -> dict[str, Any]:
             return {rule: {"n": n, "n_failed": failed} for rule, (failed, n) in by_rule.items()}
 
         numbers = {"n_checks": len(self.checks), "n_answers": self.n_answers, "n_left": self.n_left}
         return {
-            **{"name": self.name, "rules": rules, "seed": self.seed, **numbers},
+            **{"name": self.name, "rules": self.rules, "seed": self.seed, **numbers},
             "kinds": [{"kind": kind, "right": right, **counts(by_rule)} for (kind, right), by_rule in self.kinds().items()],
             "sizes": [{"size": size, **counts(by_rule)} for size, by_rule in self.sizes().items()],
             "checks": [check.to_json() for check in (*weakest, *(check for check in self.checks if check not in weakest))],
             "untried": [{"check": name, "reason": why} for name, why in self.untried],
         }
 
-    def share_caught(self, rule: Rule) -> float | None:
-        """Return the share of all wrong answers that are refused under a rule, 0 to 1; None if none counts."""
-        accepted_share = share([verdict for check in self.checks for verdict in check.verdicts_under(rule, right=False)], rule)
-        return None if accepted_share is None else 1 - accepted_share
+    def share_caught(self) -> float | None:
+        """Return the share of all wrong answers that are refused under the rules of their checks, 0 to 1; None if none counts."""
+        refused = [not verdict.fails(check.rules) for check in self.checks for verdict in check.verdicts_under(check.rules, right=False)]
+        return sum(refused) / len(refused) if refused else None
 
     def reasons(self) -> dict[str, int]:
         """Return reason -> number of checks that were not audited, most first."""
@@ -293,7 +305,8 @@ def audit_gold(
         databases_folder(databases)
     how: dict[str, Any] = {"limits": limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
     places = {instance.instance_id: at for at, instance in enumerate(gold.instances)}
-    results, tasks = _AuditResults(gold.suite.name, places, len(work), progress), dict[str, tuple[GoldInstance, Check, Task]]()
+    results = _AuditResults(gold.suite.name, places, len(work), progress, gold.suite.rules)
+    tasks: dict[str, tuple[GoldInstance, Check, Task]] = {}
     with TempDir() as scratch:
         queried, golds = run_mutants(gold, work, scratch, folder=databases, **how), all_golds(gold)
         for audited in audit_pairs(gold, pairs, scratch, options=options, folder=databases, **how):
@@ -313,7 +326,7 @@ def audit_gold(
         with closing(Pool(jobs=how["jobs"], isolation=isolation, gold_inodes=files.inodes, order=ORDER)) as pool:
             results.add_all(tasks, pool.results([task for _, _, task in tasks.values()]), options)
     refuse_changes(files.find_changed())
-    return results.audit(seed, rules_of(gold, None))
+    return results.audit(seed)
 
 
 def add_patches(gold: Gold) -> Gold:
@@ -332,12 +345,16 @@ def add_patches(gold: Gold) -> Gold:
 
 @dataclass(slots=True)
 class _AuditResults:
-    """The results of the checks of a suite in the order of `places`; `n_work` is the number of checks to audit."""
+    """The results of the checks of a suite in the order of `places`; `n_work` is the number of checks to audit.
+
+    `rules` are those of the suite; without them each instance has its default.
+    """
 
     name: str
     places: Mapping[str, int]
     n_work: int
     progress: Progress | None
+    rules: Rule | None = None
     audited: dict[tuple[int, int], Audited] = field(default_factory=dict)
     untried: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
 
@@ -357,6 +374,7 @@ class _AuditResults:
             where=check.where,
             verdicts=(Verdict(OWN, True, of_gold), *(Verdict(**verdict) for verdict in verdicts)),
             unfit=tuple(rule for rule in RULES if of_gold[rule] is not True),
+            rules=self.rules or default_rules(instance),
         )
 
     def add_all(self, tasks: Mapping[str, tuple[GoldInstance, Check, Task]], results: Iterable[Result], options: AuditOptions) -> None:
@@ -371,7 +389,7 @@ class _AuditResults:
             if options.is_over:
                 break
 
-    def audit(self, seed: int, rules: Rule) -> Audit:
+    def audit(self, seed: int) -> Audit:
         """Return all of it."""
         checks = tuple(self.audited[at] for at in sorted(self.audited))
         return Audit(
@@ -381,7 +399,6 @@ class _AuditResults:
             n_answers=sum(len(check.verdicts) for check in checks),
             n_left=self.n_work - len(checks) - len(self.untried),
             seed=seed,
-            rules=rules,
         )
 
 

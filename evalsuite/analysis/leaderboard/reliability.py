@@ -4,7 +4,7 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
@@ -28,6 +28,7 @@ from evalsuite.runs.history import RUNS_FOLDER, RunEntry, find_named_run, one_ru
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.runs.run_folder import RUN
+from evalsuite.runs.run_options import rules_label
 from evalsuite.runs.summary import clusters_by_id
 from evalsuite.stats.agreement import Agreement, Confusion, cohen_kappa, confusion, krippendorff_alpha
 from evalsuite.stats.intervals import Repeats, corrected_mean, count_repeats, cut_to_scale, reported_interval
@@ -101,7 +102,7 @@ def samples_of(sides: Sequence[RunSide], *, notes: Sequence[str] = ()) -> Sample
         models.append(
             ModelSamples(model=label, runs=tuple(side.label for side in model_sides), numbers=count_repeats(questions, clusters=clusters))
         )
-    return Samples(suite=sides[0].suite, rules=sides[0].rules, models=tuple(models), notes=tuple(notes))
+    return Samples(suite=sides[0].suite, rules=rules_label(sides[0].rules, [sides[0].signature]), models=tuple(models), notes=tuple(notes))
 
 
 def _check_alike(base: RunSide, sides: Sequence[RunSide]) -> None:
@@ -567,7 +568,7 @@ class Margins:
     """
 
     name: str
-    rules: Rule
+    rules: str
     n: int
     score: float | None
     steps: tuple[tuple[float, float], ...]
@@ -600,13 +601,16 @@ def _margin_of(result: Result) -> float | None:
     return float(margin) if isinstance(margin, int | float) and not isinstance(margin, bool) else None
 
 
-def find_margins(name: str, results: Sequence[Result], rules: Rule, *, note: str = "") -> Margins:
-    """Compute the score of n results by tolerance. What is in no mean of the run is left out; what gold prevented counts 0, as there."""
+def find_margins(name: str, results: Sequence[Result], rules: Rule | None, *, label: str = "", note: str = "") -> Margins:
+    """Compute the score of n results by tolerance, under `rules` or, if None, those of the run, named by `label`.
+
+    What is in no mean of the run is left out; what gold prevented counts 0, as there.
+    """
     values: list[tuple[Result, float]] = []
     near: list[tuple[str, float, float]] = []
     own_scale = own_scale_ids(results)
     for result in results:
-        value = result.official if rules == "official" else result.strict
+        value: float | None = getattr(result, rules or "score")
         if result.instance_id in own_scale or (value is None and is_ungraded(result)):
             continue
         values.append((result, value or 0.0))
@@ -614,11 +618,15 @@ def find_margins(name: str, results: Sequence[Result], rules: Rule, *, note: str
         if value is not None and margin is not None:
             near.append((result.instance_id, value, margin))
     near.sort(key=lambda item: (item[2], item[0]))
-    fixed = sum(value for _, value in values) - sum(value for _, value, _ in near)
     is_judged = any(result.score is not None for result, _ in values)
     score = math.fsum(value for _, value in values) / len(values) if is_judged else None
-    steps = []
+    steps = tuple(_steps(sum(value for _, value in values), len(values), near))
+    return Margins(name=name, rules=rules or label, n=len(values), score=score, steps=steps, near=tuple(near), note=note)
+
+
+def _steps(total: float, n: int, near: Sequence[tuple[str, float, float]]) -> Iterator[tuple[float, float]]:
+    """Yield (tolerance, score) at 0 and at each margin of `near`; n instances have `total` points."""
+    fixed = total - sum(value for _, value, _ in near)
     for tolerance in sorted({0.0, *(margin for _, _, margin in near)}):
-        total = fixed + sum(1.0 if tolerance >= margin else 0.0 if value == 1 else value for _, value, margin in near)
-        steps.append((tolerance, total / len(values) if values else 0.0))
-    return Margins(name=name, rules=rules, n=len(values), score=score, steps=tuple(steps), near=tuple(near), note=note)
+        points = fixed + sum(1.0 if tolerance >= margin else 0.0 if value == 1 else value for _, value, margin in near)
+        yield tolerance, points / n if n else 0.0

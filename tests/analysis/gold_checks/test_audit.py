@@ -150,7 +150,7 @@ def test_the_holes_of_the_example(example: Audit) -> None:
     assert "rows scrambled" not in {one.kind for one in by_id["sales_007"].holes("strict")}
     assert {"negated text", "inside a word"} <= {one.kind for one in by_id["sales_003"].holes("official")}
     assert "sign" in {one.kind for one in by_id["sales_010"].holes("official")}
-    official, strict = (example.share_caught(rule) for rule in ("official", "strict"))
+    official, strict = (example.under(rule).share_caught() for rule in ("official", "strict"))
     assert official is not None
     assert strict is not None
     assert official < strict < 1
@@ -160,12 +160,12 @@ def test_the_holes_of_the_example(example: Audit) -> None:
 def test_it_is_repeatable(example: Audit) -> None:
     """The same seed makes the same answers, whatever keeps the files apart."""
     again = audit_gold(ROOT / "gold", only=("sales_007", "sales_003", "sales_010", "ops_001"), seed=4, isolation="none", jobs=2)
-    assert again.to_json("official") == example.to_json("official")
+    assert again.to_json() == example.to_json()
 
 
 def test_the_weakest_come_first(example: Audit) -> None:
     """The order is by the shares of wrong answers taken and right ones refused."""
-    weakness = [check.weakness("official") for check in example.weakest("official")]
+    weakness = [check.weakness("official") for check in example.under("official").weakest()]
     assert weakness == sorted(weakness, reverse=True)
     assert all(weakness)
 
@@ -178,7 +178,7 @@ def test_limits(example: Audit) -> None:
     assert [one.kind for one in one.checks[0].verdicts] == [OWN, "rows scrambled"]
     late = audit_gold(ROOT / "gold", seconds=1e-9, isolation="none")
     assert (late.checks, late.n_left) == ((), sum(1 for _ in late.untried) + late.n_left)
-    assert "not audited within the time limit" in as_text(audit_document(late, rules="official"))
+    assert "not audited within the time limit" in as_text(audit_document(late))
     with pytest.raises(UsageError):
         audit_gold(ROOT / "gold", only=("nobody",))
 
@@ -225,7 +225,7 @@ def audit_of(parameters: dict[str, object], table: str, scorer: str = "table_mat
         (folder / "q" / "g.csv").write_text(table)
         line = {"instance_id": "q", "evaluation": {"func": scorer, "parameters": parameters}}
         (folder / "a_eval.jsonl").write_text(json.dumps(line) + "\n")
-        return audit_gold(folder, isolation="none").to_json("strict")
+        return audit_gold(folder, isolation="none").under("strict").to_json()
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_sixty_planted_holes_are_named(step: int, tmp_path: Path) -> None:
     """Of 60 specs that are too lenient each (in the line every second) is named by instance, kind and rule, right answers refused too."""
     holes = list(planted_holes())[::step]
     write_holes(tmp_path / "gold", holes)
-    found = {one["instance_id"]: one for one in audit_gold(tmp_path / "gold", isolation="none", jobs=1).to_json("strict")["checks"]}
+    found = {one["instance_id"]: one for one in audit_gold(tmp_path / "gold", isolation="none", jobs=1).under("strict").to_json()["checks"]}
     unnamed = []
     for i, hole in enumerate(holes):
         told = [one for one in found[f"h{i:02}"][hole.rule]["holes"] if one["kind"] in hole.kinds and one["right"] is False]
@@ -304,19 +304,45 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert "0 of 1 checks misjudge answers under strict rules" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("of_suite", "asked", "label", "rules"),
+    [
+        ("", None, "official, trees strict", ["strict", "official"]),
+        ("rules: strict\n", None, "strict", ["strict", "strict"]),
+        ("rules: strict\n", "official", "official", ["official", "official"]),
+    ],
+)
+def test_rules_of_each_check(tmp_path: Path, of_suite: str, asked: Any, label: str, rules: list[str]) -> None:
+    """Each check is judged as in a run: by the requested rules, those of the suite, or strict for trees and official for the rest."""
+    records = [
+        {"instance_id": "t", "evaluation": {"func": "tree_match", "parameters": {"gold": {"name": "Ann"}}}},
+        {"instance_id": "n", "evaluation": {"func": "number_match", "parameters": {"gold": 3.2}}},
+    ]
+    (tmp_path / "m_eval.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    (tmp_path / "suite.yaml").write_text(f"name: m\n{of_suite}")
+    found = audit_gold(tmp_path, isolation="none").under(asked)
+    data = found.to_json()
+    by_id = {check["instance_id"]: check for check in data["checks"]}
+    assert (data["rules"], [by_id[name]["rules"] for name in "tn"]) == (label, rules)
+    assert [check.instance_id for check in found.weakest()] == [
+        c.instance_id for c in found.checks if c.holes(by_id[c.instance_id]["rules"])
+    ]
+    assert f"under {label} rules" in as_text(audit_document(found))
+
+
 def test_reports_make_text_harmless(tmp_path: Path) -> None:
     """What a spec names itself cannot draw a table or obey in a terminal; instances with the same findings are shown once."""
     (tmp_path / "suite.yaml").write_text('name: "a|b\\e[31m"\n')
     check = {"func": "string_match", "parameters": {"gold": ["Paris"]}}
     (tmp_path / "a_eval.jsonl").write_text(json.dumps({"instance_id": "q|1", "evaluation": check}) + "\n")
     found = audit_gold(tmp_path, isolation="none")
-    document = audit_document(found, rules="official")
+    document = audit_document(found)
     markdown = as_markdown(document)
     assert "\x1b" not in as_text(document) + markdown
     assert "`q¦1`" in markdown
     assert "q|1" not in markdown
     (tmp_path / "a_eval.jsonl").write_text("".join(json.dumps({"instance_id": name, "evaluation": check}) + "\n" for name in "bcd"))
-    text = as_text(audit_document(audit_gold(tmp_path, isolation="none"), rules="official", most=1))
+    text = as_text(audit_document(audit_gold(tmp_path, isolation="none"), most=1))
     assert "3 of 3 checks" in text
     assert text.index("   b  string_match") < text.index("      the same: c, d\n")
     assert "   c  string_match" not in text
