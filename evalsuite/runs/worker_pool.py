@@ -176,7 +176,7 @@ class WorkerPair:
         for worker in starting:
             self.features = await_ready(worker)
         if starting:
-            self.clock = Clock(lambda: [worker.pid for worker in self.workers.values()])
+            self.clock = Clock(lambda: [worker.pid for worker in self.workers.values()], stops_wait=True)
 
     def take(self, tasks: Sequence[Task], order: str) -> None:
         """Send tasks to both stages. A worker that cannot receive them ended earlier, for another reason than these tasks."""

@@ -110,10 +110,12 @@ class Clock:
     Args:
         processes: Returns the process ids; called at each reading.
         with_caller: Count the constructing thread too, because both wait for each other.
+        stops_wait: Time in which a signal stopped a process is time without a CPU. Only for processes that cannot stop themselves.
     """
 
-    def __init__(self, processes: Callable[[], Iterable[int]] = tuple, *, with_caller: bool = False) -> None:
+    def __init__(self, processes: Callable[[], Iterable[int]] = tuple, *, with_caller: bool = False, stops_wait: bool = False) -> None:
         self._processes = processes
+        self._waiting = "RTt" if stops_wait else "R"
         self._caller = _this_thread() if with_caller else []
         self._known: dict[str, tuple[float, float, int]] = {}
         # Runnable threads at the last reading with their time slices, and the waits counted before the kernel reported them.
@@ -206,14 +208,17 @@ class Clock:
         return delay, cpu, is_reported
 
     def _ongoing_wait(self, elapsed: float) -> float:
-        """Read which threads are runnable and return the seconds of a wait that has not ended: all of `elapsed`, else 0.
+        """Read which threads are runnable, or stopped, and return the seconds of a wait that has not ended: all of `elapsed`, else 0.
 
         The kernel reports a wait when it ends. A thread that is runnable at two readings, with no time slice in between, waited throughout.
         """
-        before, self._runnable = self._runnable, {place: values[2] for place, values in self._known.items() if _state(place) == "R"}
+        states = {place: state for place in self._known if (state := _state(place)) and state in self._waiting}
+        before, self._runnable = self._runnable, {place: self._known[place][2] for place in states}
         stuck = [place for place, slices in self._runnable.items() if before.get(place) == slices]
         for place in stuck:
-            self._counted[place] = self._counted.get(place, 0.0) + elapsed
+            # A stop is never reported.
+            if states[place] == "R":
+                self._counted[place] = self._counted.get(place, 0.0) + elapsed
         return elapsed if stuck else 0.0
 
 
@@ -325,7 +330,7 @@ def answer_seconds(limits: Mapping[str, int | float], n_bytes: int, *, with_gold
 
 def delayed_fault(what: str, seconds: float) -> Fault:
     """Return the fault of an answer that did not get its CPU seconds before the wall-clock limit."""
-    return machine_fault(f"{what}: {WALL_TIMES * seconds:g} s elapsed, most of it waiting for a CPU")
+    return machine_fault(f"{what}: {WALL_TIMES * seconds:g} s elapsed, most of it waiting for a CPU or stopped by a signal")
 
 
 def killed_fault(what: str) -> Fault:

@@ -54,7 +54,7 @@ class TimedStream:
     def __init__(self, worker: Worker, seconds: float) -> None:
         self._worker, self.seconds = worker, seconds
         # The worker blocks until its output is read, so it waits too while this thread waits for a CPU.
-        self._clock = Clock(lambda: [worker.pid], with_caller=True)
+        self._clock = Clock(lambda: [worker.pid], with_caller=True, stops_wait=True)
         self.over: Verdict = ""
         self._arrived: deque[bytes] = deque()
 
@@ -320,6 +320,9 @@ def await_ready(worker: Worker) -> list[str]:
     except TimeoutError:
         raise start_error(f"it was not ready after {_STARTUP_SECONDS:g} seconds") from None
     except (ClosedError, OSError, ValueError):
-        raise start_error(f"it ended before it was ready (exit status {worker.kill()})") from None
+        # A worker that is still there is ended here: its exit status would then be ours.
+        was_alive, status = worker.alive, worker.kill()
+        ended = "was ended because its first message cannot be read" if was_alive else f"ended before it was ready (exit status {status})"
+        raise start_error(f"it {ended}") from None
     worker.ready = True
     return list(features)

@@ -231,23 +231,27 @@ def test_a_wait_that_goes_on_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> 
     assert told.after(watched, seconds=10, passed=0.5, cpu=1) == "late"
 
 
-def test_a_long_wait_is_not_charged_and_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A runnable thread that gets no time slice for 20 s is charged nothing; the kernel's report of that wait, later, pays for no sleep."""
-    at, thread, state = 100.0, (1.0, 1.0, 1), "R"
+@pytest.mark.parametrize(("state", "reported"), [("R", 21.5), ("T", 1.0)])
+def test_a_long_wait_is_not_charged_and_counts_once(state: str, reported: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that is runnable, or stopped, for 20 s is charged nothing; the kernel's report of a wait, later, pays for no sleep."""
+    at, thread = 100.0, (1.0, 1.0, 1)
     monkeypatch.setattr(limits.time, "monotonic", lambda: at)
     monkeypatch.setattr(limits, "throttled_seconds", lambda: 0.0)
     monkeypatch.setattr(limits, "_threads", lambda _: ["/proc/1/task/1"])
     monkeypatch.setattr(limits, "_schedule", lambda _: thread)
     monkeypatch.setattr(limits, "_state", lambda _: state)
-    watched = Clock(lambda: [1])
+    watched, own = Clock(lambda: [1], stops_wait=True), Clock(lambda: [1])
     for _ in range(40):
         at += 0.5
         assert watched.is_over(5) == ""
+        of_program = own.is_over(5)
+    # A program that stops itself gains nothing.
+    assert of_program == ("" if state == "R" else "late")
     # At most one reading stays unexplained.
     assert watched.seconds_used - watched._pending <= 0.5
-    at, thread, state = at + 0.5, (1.0, 21.5, 2), "S"
+    at, thread, state = at + 0.5, (1.0, reported, 2), "S"
     assert watched.is_over(5) == ""
-    assert watched.seconds_used <= 0.5
+    assert watched.seconds_used <= (0.5 if state == "S" and reported > 1 else 1.0)
     sleeping = at
     while not watched.is_over(5):
         at += 0.5

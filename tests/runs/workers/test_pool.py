@@ -34,7 +34,7 @@ from evalsuite.runs.plan import plan
 from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair, seconds_of, set_up
 from evalsuite.sandbox import fork_server
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
-from evalsuite.sandbox.limits import Budget, descendants
+from evalsuite.sandbox.limits import Budget, Clock, descendants
 from evalsuite.sandbox.messages import DATA, FULL, OFFICIAL, reply, send
 from evalsuite.sandbox.rpc_client import RpcClient, await_ready
 from evalsuite.sandbox.worker_main import Memory
@@ -81,6 +81,9 @@ class RiggedLane(WorkerPair):
         for role, fate in fates.items():
             if fate is not None and fate != "die after":
                 os.kill(self.workers[role].pid, signal.SIGSTOP)
+            if fate == "hang":
+                # What others stop has no time; here the stop stands for work without end.
+                self.clock = Clock(lambda: [worker.pid for worker in self.workers.values()])
         WorkerPair.take(self, tasks, order)
         for role, fate in fates.items():
             if fate == "die":
@@ -567,11 +570,18 @@ def test_the_reason_why_no_worker_is_forked(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_ends_before_it_is_ready(tmp_path: Path) -> None:
-    """The error says with which status it ended."""
+    """The error says with which status it ended, unless it was ended here, because it sent what nobody can read."""
     server = ForkServer(tmp_path)
     worker = server.fork()
     os.kill(worker.pid, signal.SIGKILL)
     with pytest.raises(MachineError, match=r"it ended before it was ready \(exit status -9\)"):
+        await_ready(worker)
+    worker = server.fork()
+    ours, theirs = socket.socketpair()
+    theirs.sendall(b"\xff" * 64)
+    worker.control.close()
+    worker.control = ours
+    with theirs, pytest.raises(MachineError, match="it was ended because its first message cannot be read"):
         await_ready(worker)
     server.close()
 
