@@ -186,6 +186,15 @@ def holds_answers(folder: Path) -> bool:
     return any(_is_answer(place.name, ending) for place in folder.iterdir() for ending in ENDINGS.values())
 
 
+def layout_without_gold(folder: Path) -> str:
+    """Return the layout that a submission shows by itself: `lite` (snow has the same files) if all it has is files, some with names of
+    answers, and no metadata; else `original`.
+    """
+    if not folder.is_dir() or metadata_like(folder) or not holds_answers(folder):
+        return "original"
+    return "original" if any(place.is_dir() and not place.name.startswith(".") for place in folder.iterdir()) else "lite"
+
+
 def _notes_on_strays(names: list[str], ending: str, most: int) -> Iterator[str]:
     """Yield a note for each ignored file, at most `most`."""
     others = [name for name in names if not _is_answer(name, ending) and not name.startswith(".")]

@@ -456,12 +456,16 @@ class _Pages:
         """Return a submitter's receipt: the submission, its time, the scoring signature, and the digests of the run."""
         entry = read_run(run)
         saved = entry.run if entry is not None else {}
+        submission, summary = saved.get("submission", {}), saved.get("summary", {})
+        counts = [submission.get("n_objects"), summary.get("n_submitted")]
         return {
             "submission": row.name,
             "received": self.received[row.name] or None,
-            "submission_hash": saved.get("submission", {}).get("hash"),
-            "score": score_or_mean(saved.get("summary", {})),
-            "n_instances": saved.get("summary", {}).get("n_gold"),
+            "submission_hash": submission.get("hash"),
+            # Entries to no scored instance: if there are none, the hash is over all files of the submission.
+            "n_other": counts[0] - counts[1] if None not in counts else None,
+            "score": score_or_mean(summary),
+            "n_instances": summary.get("n_gold"),
             "signature": saved.get("signature"),
             "root": saved.get("root"),
             "seal": seal_of((run / RUN).read_bytes()),

@@ -92,6 +92,28 @@ def test_check_and_validate() -> None:
     assert "reference=snow" in said(f"{check} --layout snow")
     Path("sub/other.csv").unlink()
     assert main(["validate", "sub", "--layout", "lite"]) == 0
+    assert not lacks(said("validate sub"), "no results_metadata.jsonl: read as a folder of <id>.csv", "3 answers (3 file), 3 ready")
+    Path("sub/folder").mkdir()
+    assert not lacks(said("validate sub", code=2), "no results_metadata.jsonl in sub")
+
+
+@pytest.mark.parametrize("rules", ["official", "strict"])
+def test_a_receipt_without_gold_is_about_the_files(rules: str) -> None:
+    """Who has no gold finds out whether a receipt is about these files: its rules name the layout, or the files show it."""
+    said(*RUN, "--out", "one", "--rules", rules)
+    saved = json.loads(Path("one/run.json").read_text())
+    names = {"submission": "sub", "seal": "", "signature": saved["signature"], "root": saved["root"]}
+
+    def verified(code: int, **more: object) -> str:
+        Path("r.json").write_text(json.dumps({**names, "n_instances": 4, "submission_hash": saved["submission"]["hash"], **more}))
+        return said("runs verify r.json --result-dir sub", code=code)
+
+    assert "files not verified: they differ, or some answer instances that gold does not have" in verified(4)
+    Path("sub/other.csv").unlink()
+    assert "sub is what was submitted" in verified(4)
+    Path("sub/bq001.csv").write_text("x")
+    assert "files not verified" in verified(4, n_other=1)
+    assert "sub is not what was submitted" in verified(1, n_other=0)
 
 
 def test_explain_finds_the_files() -> None:

@@ -56,7 +56,7 @@ from evalsuite.core.types import (
 )
 from evalsuite.gold.connection_files import Connections, read_connections
 from evalsuite.gold.errata import read_errata
-from evalsuite.gold.layouts import read_gold, refuse_empty
+from evalsuite.gold.layouts import layout_without_gold, read_gold, refuse_empty
 from evalsuite.gold.spec import names_queries
 from evalsuite.readers.archives import is_archive
 from evalsuite.readers.csv_dialect import Dialect
@@ -136,7 +136,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     Args:
         folder: the submission, or an archive of it.
         gold_folder: a gold folder or its spec file; adds ids that gold lacks, missing ids, and answers that no check accepts.
-        layout: layout of gold, a key of `gold.layouts.LAYOUTS`; None detects it, without gold it is `original`.
+        layout: layout of gold, a key of `gold.layouts.LAYOUTS`; None detects it, without gold by the files of the submission.
         mode: which files of a folder without metadata are the answers, `sql` or `exec_result`; None detects it.
 
     Raises:
@@ -148,7 +148,8 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
             return validate(unpacked, gold_folder, layout=layout, mode=mode)
     gold = read_gold(gold_folder, layout=layout) if gold_folder is not None else None
     limits = resolve_limits(gold.suite.limits) if gold is not None else resolve_limits()
-    layout = gold.layout if gold is not None else layout or "original"
+    guessed = layout_without_gold(folder) if gold is None and layout is None else ""
+    layout = gold.layout if gold is not None else layout or guessed
     hidden = [gold.folder] if gold is not None else []
     with fork_server_for(folder, modules=WORKER_MODULES) as fork_server:
         submission = read_submission_in_worker(folder, gold, limits, layout=layout, mode=mode, fork_server=fork_server)
@@ -163,7 +164,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     strange = _unnamed_folders(submission) if layout == "original" else []
 
     n_queries = looker.n_queries
-    unsure = [f"{count_words(n_queries, 'answer')} in SQL: only gold says whether SQL is accepted (--gold FOLDER)"] if n_queries else []
+    unsure = _notes_without_gold(n_queries, guessed)
 
     def line(finding: Finding) -> int:
         number = finding.where.rpartition(":")[2]
@@ -176,6 +177,13 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
         n_ready=sum(not problems for problems in by_answer.values()),
         n_gold=len(gold.instances) if gold is not None else None,
     )
+
+
+def _notes_without_gold(n_queries: int, layout: str) -> list[str]:
+    """Return notes on what only gold decides: whether SQL is accepted, and the layout, here guessed from the files (empty: it is known)."""
+    notes = [f"{count_words(n_queries, 'answer')} in SQL: only gold says whether SQL is accepted (--gold FOLDER)"] if n_queries else []
+    how = "read as a folder of <id>.csv or <id>.sql (Spider 2.0 Lite and Snow); --gold FOLDER decides"
+    return [*notes, *([f"no {METADATA}: {how}"] if layout == "lite" else [])]
 
 
 def _unnamed_folders(submission: Submission) -> list[str]:

@@ -33,12 +33,12 @@ from evalsuite.core.registry import fits, readable
 from evalsuite.core.types import METADATA_ARRAY, Gold, Result, Rule, Status, Submission, Task
 from evalsuite.gold.connection_files import Connections, databases_folder
 from evalsuite.gold.errata import ERRATA_FILE, Errata, read_errata
-from evalsuite.gold.layouts import read_gold
+from evalsuite.gold.layouts import LAYOUTS, layout_without_gold, read_gold
 from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, read_gold_files
 from evalsuite.readers.json_text import check_depth, with_distinct_keys
 from evalsuite.readers.limits import CLOCK, Limits, clock_of, resolve_limits
 from evalsuite.readers.paths import SPEC_PATTERN, refuse_endless
-from evalsuite.readers.submission_files import file_contents, hash_of, submission_hash, uncertain_instances
+from evalsuite.readers.submission_files import file_contents, hash_of, submission_files, submission_hash, uncertain_instances
 from evalsuite.runs.batch_scoring import asks_judge, is_batch
 from evalsuite.runs.corrected_scores import correct, warn_unapplied
 from evalsuite.runs.databases import Databases, connection_of, has_query
@@ -717,12 +717,7 @@ def verify_receipt(
         checked.add("seal")
     verified = Verified(name=file.name, findings=tuple(findings), n_gold=int(receipt["n_instances"]))
     if submission is None or gold is None:
-        without = "name the submission: --result-dir DIR" if submission is None else "scoring needs gold: --gold DIR"
-        if submission is not None:
-            now = submission_hash(read_submission_in_worker(submission, None, resolve_limits(), isolation=options.isolation))
-            findings.append(_is_submission(receipt, now, submission))
-            checked.add("submission_hash")
-        return replace(verified, findings=tuple(findings), left_out={"rows": without}, claimed=tuple(_claims(receipt, checked, {})))
+        return _verified_without_gold(receipt, verified, submission, checked, options)
     # The options of the receipt's run, as far as its signature contains them.
     parts = signature_parts(receipt["signature"])
     limits = {CLOCK: clock_of(parts["clock"])} if parts.get("clock") else {}
@@ -749,6 +744,28 @@ def verify_receipt(
             checked |= {"root", "score"}
     claimed = tuple(_claims(receipt, checked | {"submission_hash", "signature"}, changes))
     return replace(verified, findings=tuple(findings), left_out=left_out, claimed=claimed)
+
+
+def _verified_without_gold(
+    receipt: Mapping[str, Any], verified: Verified, submission: Path | None, checked: set[str], options: RunOptions
+) -> Verified:
+    """Return what is verified if gold, or the submission too, is missing.
+
+    The hash is over answers to instances of gold, within its limits: if it differs, only a receipt of all files shows that they do.
+    Rules that name no layout are strict; then the files show it.
+    """
+    if submission is None:
+        return replace(verified, left_out={"rows": "name the submission: --result-dir DIR"}, claimed=tuple(_claims(receipt, checked, {})))
+    parts, left_out = signature_parts(receipt["signature"]), {"rows": "scoring needs gold: --gold DIR"}
+    rules, findings = parts.get("rules", ""), verified.findings
+    layout = next((name for name in LAYOUTS if rules == name or rules.endswith(f"-{name}")), None) or layout_without_gold(submission)
+    now = read_submission_in_worker(submission, None, resolve_limits(), layout=layout, isolation=options.isolation)
+    found = _is_submission(receipt, submission_hash(now), submission)
+    if found.good or (receipt.get("n_other") == 0 and "limits" not in parts) or len(submission_files(now)) == 1:
+        findings, checked = (*findings, found), {*checked, "submission_hash"}
+    else:
+        left_out["files"] = "they differ, or some answer instances that gold does not have: --gold DIR"
+    return replace(verified, findings=findings, left_out=left_out, claimed=tuple(_claims(receipt, checked, {})))
 
 
 def _is_same(recorded: Mapping[str, Any], rerun: Run) -> Finding:

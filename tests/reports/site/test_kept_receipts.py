@@ -48,11 +48,11 @@ def test_a_receipt_fits_its_submission_and_gold(receipt: Path, capsys: pytest.Ca
     """Scored again every row is verified; without gold the bytes are known and the rows are not; without both nothing is."""
     code, found = verified(receipt, capsys, *BOTH)
     assert (code, found["n_verified"], found["n_gold"]) == (0, 8, 8)
-    assert set(found["claimed"]) == {"submission", "seal", "received"}
+    assert set(found["claimed"]) == {"submission", "seal", "received", "n_other"}
     code, found = verified(receipt, capsys, *BOTH[:2])
     assert (code, [one["name"] for one in found["findings"] if one["good"]]) == (4, ["submission"])
     assert found["not_verified"] == {"rows": "scoring needs gold: --gold DIR"}
-    assert set(found["claimed"]) == {"submission", "signature", "root", "seal", "score", "received"}
+    assert set(found["claimed"]) == {"submission", "signature", "root", "seal", "score", "received", "n_other"}
     code, found = verified(receipt, capsys)
     assert (code, found["findings"], found["claimed"]["score"]) == (4, [], "0.75")
 
