@@ -19,7 +19,7 @@ from threading import local
 from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import quote
 
-from evalsuite.core.errors import FaultError, UsageError, reason_of
+from evalsuite.core.errors import FaultError, UsageError, reason_of, unicode_form_hint
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.scores import METADATA, METADATA_ARRAY
 from evalsuite.readers.limits import Limits
@@ -108,6 +108,24 @@ def similar_folders(root: Path, ids: Iterable[str], taken: Container[str]) -> di
         return {}
     near = {id_: by_folded_name.get(folded(id_)) for id_ in ids}
     return {id_: name for id_, name in near.items() if name is not None and not os.path.lexists(root / id_)}
+
+
+def similar_file_hint(submission: Path, instance_id: str, value: str) -> str:
+    """Return a hint that names the file meant by a path without a file: its name in another case, form or ending. Empty if it has one.
+
+    Only names in the instance's own folder are listed, and none through a link.
+    """
+    folder, wanted = submission / instance_id, value.replace("\\", "/").rpartition("/")[2].strip()
+    if instance_id in ("", ".", "..") or "/" in instance_id or folder.is_symlink():
+        return ""
+    with suppress(OSError, ValueError):
+        names = sorted(path.name for path in folder.iterdir())
+        for name in () if os.path.lexists(folder / value) else names:
+            if hint := unicode_form_hint(wanted, [name], "the file's name"):
+                return hint
+            if name.casefold() == wanted.casefold() or name.rpartition(".")[0] == wanted.rpartition(".")[0] != "":
+                return f"did you mean {name!r}?"
+    return ""
 
 
 def metadata_like(folder: Path) -> list[str]:

@@ -6,6 +6,7 @@ There is one task per gold instance, in gold order.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from evalsuite.gold.spec import check_ids, with_own_files
 from evalsuite.gold.suite_yaml import judge_line, with_judge
 from evalsuite.readers.gold_files import GoldFiles, gold_links, read_gold_files
 from evalsuite.readers.limits import Limits, moved_limits, resolve_limits
-from evalsuite.readers.paths import UNREADABLE, FromRoot, Inode, similar_folders
+from evalsuite.readers.paths import UNREADABLE, FromRoot, Inode, similar_file_hint, similar_folders
 from evalsuite.runs.databases import Databases
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import ComputedGold, drifts
@@ -184,14 +185,23 @@ def _warn_of_unknown_ids(submission: Submission, ids: Sequence[str]) -> Iterator
         yield f"{more} more {'answer is' if more == 1 else 'answers are'} to ids that gold does not have (UNKNOWN_ID)"
 
 
+# Files with almost the right name that one warning names.
+_MOST_HINTS = 3
+
+
 def _warn_of_missing_files(submission: Submission, results: Sequence[Result]) -> Iterator[str]:
-    """Yield a warning for files that this user may not read, and one for folders that have almost the id's name."""
+    """Yield a warning for files that this user may not read, and for folders and files that have almost the name they should have."""
     if locked := [result.instance_id for result in results if result.fault == "MISSING_FILE" and result.reason.endswith(UNREADABLE)]:
         yield f"this user may not read files of {join_names(locked)} (MISSING_FILE): make them readable and score again"
     lacking = [result.instance_id for result in results if result.fault == "MISSING_FILE"]
     if near := similar_folders(submission.folder, lacking, submission.answers) if lacking else {}:
         names = join_names([f"{name!r} for {id_!r}" for id_, name in near.items()])
         yield f"the name of a folder differs from the id in case, spaces or Unicode form (MISSING_FILE): {names}; rename it to the id"
+    named = ((id_, submission.answers[id_].value) for id_ in lacking if id_ not in near and id_ in submission.answers)
+    values = ((id_, value) for id_, value in named for value in (value if isinstance(value, tuple) else (value,)))
+    hints = (f"{id_}: {hint}" for id_, value in values if (hint := similar_file_hint(submission.folder, id_, value)))
+    if shown := list(islice(hints, _MOST_HINTS)):
+        yield f"no file has the name that the answer gives, but almost (MISSING_FILE): {'; '.join(shown)}"
 
 
 def _columns_left_open(results: Sequence[Result]) -> Iterator[str]:

@@ -147,6 +147,12 @@ def test_files_that_are_missing(tmp_path: Path) -> None:
     assert near.endswith(": 'Sales_1' for 'sales_1'; rename it to the id")
     (tmp_path / "sales_1").mkdir()
     assert said("MISSING_FILE") == []
+    (tmp_path / "sales_1/R.csv").touch()
+    submission.answers["sales_1"] = Answer(instance_id="sales_1", answer_type="files", value=("x.csv", "r.csv"))
+    assert said("MISSING_FILE") == ["no file has the name that the answer gives, but almost (MISSING_FILE): sales_1: did you mean 'R.csv'?"]
+    (tmp_path / "sales_1/x.csv").touch()
+    (tmp_path / "sales_1/r.csv").touch()
+    assert said("MISSING_FILE") == []
     [locked] = said("MISSING_FILE", "r.csv: the file may not be read")
     assert locked.startswith("this user may not read files of sales_1 (MISSING_FILE)")
 

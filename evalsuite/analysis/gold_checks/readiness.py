@@ -64,7 +64,7 @@ from evalsuite.readers.duckdb_tables import unnamed_copy
 from evalsuite.readers.gold_files import gold_inodes, read_gold_files
 from evalsuite.readers.limits import CLOCK, Limits, resolve_limits
 from evalsuite.readers.load_answer import read_answer, read_query
-from evalsuite.readers.paths import READABLE_HINT, UNREADABLE, AnswerFiles, FromRoot, similar_folders
+from evalsuite.readers.paths import READABLE_HINT, UNREADABLE, AnswerFiles, FromRoot, similar_file_hint, similar_folders
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.databases import Databases, connection_of, runs_query
 from evalsuite.runs.executors import Execute, default_jobs, pipeline, stage_of
@@ -272,7 +272,7 @@ class _AnswerValidator:
             self.folders = similar_folders(self.submission.folder, self.submission.answers, self.submission.answers)
         if instance_id in self.folders:
             return f"rename the folder {self.folders[instance_id]!r} to the id: it differs in case, spaces or Unicode form"
-        return _similar_name(self.submission.folder, instance_id, value)
+        return similar_file_hint(self.submission.folder, instance_id, value)
 
     def _fault(self, answer: Answer, value: str, form: str, check: Check | None) -> Fault | None:
         """Return what prevents a text or file from being read in a form, None if it can be read."""
@@ -327,23 +327,6 @@ class _AnswerValidator:
                 kind = FAULTS["MISSING_INSTANCE"]
                 hint = f"add {id_}.csv or {id_}.sql" if layout in RESULT_SUITES else "add a query" if layout in EVALUATORS else kind.hint
                 yield Finding(where=instance.where, instance_id=id_, code="MISSING_INSTANCE", message=kind.message, hint=hint)
-
-
-def _similar_name(submission: Path, instance_id: str, value: str) -> str:
-    """Return a hint that names the file meant by a path without a file: its name in another case, form or ending.
-
-    Only names in the instance's own folder are listed, and none through a link.
-    """
-    folder, wanted = submission / instance_id, value.replace("\\", "/").rpartition("/")[2].strip()
-    if instance_id in ("", ".", "..") or "/" in instance_id or folder.is_symlink():
-        return ""
-    with contextlib.suppress(OSError, ValueError):
-        for name in sorted(path.name for path in folder.iterdir()):
-            if hint := unicode_form_hint(wanted, [name], "the file's name"):
-                return hint
-            if name.casefold() == wanted.casefold() or name.rpartition(".")[0] == wanted.rpartition(".")[0] != "":
-                return f"did you mean {name!r}?"
-    return ""
 
 
 def fault_and_note(
