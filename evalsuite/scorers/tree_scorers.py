@@ -341,10 +341,6 @@ def _official(run: _Run, gold: list[Any], answers: list[Any]) -> tuple[float | N
         run = replace(run, schema=_annotate(run.schema))
     except SchemaError as error:
         return None, str(error), Fault(code="BAD_SPEC", detail=str(error)), []
-    lost = next((record for record in answers if isinstance(record, Lost) and record.cause), None)
-    if lost is not None:
-        return 0.0, f"the reference cannot read {lost.reason}", None, nothing
-    answers = [record for record in answers if not isinstance(record, Lost)]
     by_record: list[float | None] = []
     causes: set[str] = set()
 
@@ -352,21 +348,32 @@ def _official(run: _Run, gold: list[Any], answers: list[Any]) -> tuple[float | N
         by_record.append(record.f1)
         causes.update(_causes(record, run.id_field))
 
-    try:
-        result = run.score(gold, answers, add, compat=True)
-        reason = "; ".join([field_reason(result), *sorted(causes)])
-        return result.mean_f1, reason, None, by_record
-    except TreeLimitError as error:
-        return _at_limit(error), str(error), error.fault, nothing
-    except (SchemaError, JsonRefError) as error:
-        return None, str(error), Fault(code="BAD_SPEC", detail=str(error)), []
-    except _CRASHES as error:
-        text = f"the reference fails: {type(error).__name__}: {error}"[:200]
+    lost = next((record for record in answers if isinstance(record, Lost) and record.cause), None)
+    if lost is not None:
+        text = f"the reference cannot read {lost.reason}"
+    else:
+        try:
+            result = run.score(gold, [record for record in answers if not isinstance(record, Lost)], add, compat=True)
+            reason = "; ".join([field_reason(result), *sorted(causes)])
+            return result.mean_f1, reason, None, by_record
+        except TreeLimitError as error:
+            return _at_limit(error), str(error), error.fault, nothing
+        except (SchemaError, JsonRefError) as error:
+            return None, str(error), Fault(code="BAD_SPEC", detail=str(error)), []
+        except _CRASHES as error:
+            text = _failure(error)
     try:
         run.score(gold, gold, add, compat=True)
-    except (*_CRASHES, JsonRefError):
-        return None, text, Fault(code="BAD_SPEC", detail=text), []
+    except TreeLimitError as error:
+        return None, str(error), error.fault, []
+    except (*_CRASHES, SchemaError, JsonRefError) as error:
+        why = str(error) if isinstance(error, SchemaError | JsonRefError) else _failure(error)
+        return None, why, Fault(code="BAD_SPEC", detail=why), []
     return 0.0, text, None, nothing
+
+
+def _failure(error: Exception) -> str:
+    return f"the reference fails: {type(error).__name__}: {error}"[:200]
 
 
 def _at_limit(error: TreeLimitError) -> float | None:
