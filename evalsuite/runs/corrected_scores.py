@@ -163,7 +163,8 @@ def read_labels(path: Path) -> Rater:
             continue
         id_ = cells[id_at]
         if not id_ or id_ in texts or id_ in silent:
-            raise UsageError(f"{path}:{line}: {f'{id_!r} stands twice' if id_ else 'no instance_id'}", hint="one row for each instance")
+            hint = "one row for each instance, a file for each person"
+            raise UsageError(f"{path}:{line}: {f'{id_!r} stands twice' if id_ else 'no instance_id'}", hint=hint)
         reasons[id_] = cells[reason_at] if reason_at is not None else ""
         if not cells[label_at]:
             silent[id_] = "no label"

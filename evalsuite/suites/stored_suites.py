@@ -752,7 +752,8 @@ def _single_text(cell: Any, row: int, name: str) -> str | None:
     if not isinstance(cell, list | tuple):
         return _text_of_cell(cell)
     if len(cell) > 1:
-        raise UsageError(f"row {row}: the column {name!r} contains a list of {len(cell)}", hint="one text per cell; write one row for each")
+        hint = "one text per cell; several references of one question are a list as `gold` in a gold folder"
+        raise UsageError(f"row {row}: the column {name!r} contains a list of {len(cell)}", hint=hint)
     return _text_of_cell(cell[0]) if cell else None
 
 

@@ -168,11 +168,11 @@ def test_labels_that_cannot_be_read_are_told_of(tmp_path: Path, capsys: pytest.C
     assert main(["report", str(folder)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.count("the labels beside the run are not used") == 1
-    assert "run.labels.csv:3: 'a' stands twice (one row for each instance)" in shown
+    assert "run.labels.csv:3: 'a' stands twice (one row for each instance, a file for each person)" in shown
     assert main(["compare", str(folder), str(submission), "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)["warnings"]
     assert told.startswith("run: the labels beside the run are not used: ")
-    assert told.endswith("run.labels.csv:3: 'a' stands twice (one row for each instance)")
+    assert told.endswith("run.labels.csv:3: 'a' stands twice (one row for each instance, a file for each person)")
     for words in (["--reveal", "none"], ["--reveal", "class"]):
         assert main(["compare", str(folder), str(submission), *words]) == 0
         shown = capsys.readouterr().out
