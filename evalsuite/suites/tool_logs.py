@@ -134,10 +134,13 @@ def _distinct(cases: Iterable[Logged]) -> Iterator[Logged]:
 
 
 def _score_in(value: Any) -> float | None:
-    """Return a number as a score, None for anything else; all numbers outside of [0, 1] are -1."""
+    """Return a number as a score, None for anything else; all numbers outside of [0, 1] are -1.
+
+    What exceeds the range in the tenth decimal place, as the cosine of equal texts can, is on the scale.
+    """
     if not isinstance(value, bool | int | float) or (isinstance(value, float) and not math.isfinite(value)):
         return None
-    return float(value) if 0 <= value <= 1 else -1.0
+    return float(min(1, max(0, value))) if 0 <= round(value, 9) <= 1 else -1.0
 
 
 def text_or_json(value: Any) -> str:
@@ -329,6 +332,7 @@ _COMPARES: Final = frozenset({
     *("factuality", "model-graded-factuality"),
 })  # fmt: skip
 _VARIABLE: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_TEMPLATE: Final = re.compile(r"\{[{%]")
 _ZSTD: Final = "`inspect log convert LOG.eval --to json --output-dir DIR` writes it as JSON, which is read; Python 3.14 reads it as it is"
 
 
@@ -468,16 +472,24 @@ def _promptfoo_reference(row: Mapping[str, Any]) -> str | None:
     return texts.pop() if len(texts) == 1 else None
 
 
+def _is_in_log(value: str, variables: Mapping[str, Any]) -> bool:
+    """Return whether a log contains what an assertion's value stands for: it names no file, and of templates only known variables."""
+    has_more = value.startswith("file://") or _TEMPLATE.search(_VARIABLE.sub("", value)) is not None
+    return not has_more and variables.keys() >= set(_VARIABLE.findall(value))
+
+
 def _asserted_texts(assertions: Iterable[Any], variables: Mapping[str, Any]) -> tuple[set[str], set[str], set[str]]:
     """Return the variables and the literals that assertions compare with, and the variables within other assertions, as texts."""
     exact, literal, others = set[str](), set[str](), set[str]()
     for assertion in assertions:
-        if not isinstance(assertion, Mapping) or not isinstance(value := assertion.get("value"), str):
+        if not isinstance(assertion, Mapping) or not isinstance(assertion.get("value"), str | int | float):
             continue
-        kind, is_variable = str(assertion.get("type")), _VARIABLE.fullmatch(value.strip()) is not None
+        kind, value = str(assertion.get("type")), text_or_json(assertion["value"])
+        is_variable = _VARIABLE.fullmatch(value.strip()) is not None
         if kind in _COMPARES:
-            text = _VARIABLE.sub(lambda match: text_or_json(variables.get(match[1], match[0])), value)
-            (exact if is_variable else literal).add(text.strip() if is_variable else text)
+            if _is_in_log(value, variables):
+                text = _VARIABLE.sub(lambda match: text_or_json(variables[match[1]]), value)
+                (exact if is_variable else literal).add(text.strip() if is_variable else text)
         elif not kind.startswith("not-") and not is_variable:
             others.update(text_or_json(variables[name]) for name in _VARIABLE.findall(value) if name in variables)
     return exact, literal, others

@@ -182,10 +182,14 @@ def test_one_score_of_several_is_the_verdict(place: Path, capsys: pytest.Capture
         ([("icontains", "Paris, {{note}}")], "Paris, France"),
         ([("contains", "Par"), ("contains", "is")], None),
         ([("not-contains", "{{expected}}")], None),
+        ([("equals", 42)], "42"),
+        ([("equals", "{{ expected | upper }}")], None),
+        ([("equals", "{{absent}}"), ("contains", "Paris")], "Paris"),
+        ([("equals", "file://right.txt")], None),
     ],
 )
 def test_a_reference_is_what_answers_are_compared_with(place: Path, asserted: Any, reference: str | None) -> None:
-    """Neither the question of a rubric, nor what an answer must not contain, nor one of several parts; then there is none."""
+    """Not the question of a rubric, what an answer must not contain, one of several parts, or what the log lacks; then there is none."""
     log = promptfoo()
     row = log["results"]["results"][0]
     row["vars"]["note"] = "France"
@@ -377,6 +381,7 @@ _HUGE, _DEEP = 10**400, json.loads("[" * 450 + "]" * 450)
         (promptfoo, ("results", "results", 0, "score"), _HUGE, 1.0),
         (promptfoo, ("results", "results", 0, "score"), float("nan"), 1.0),
         (promptfoo, ("results", "results", 0, "score"), 7, 1.0),
+        (promptfoo, ("results", "results", 0, "score"), 1.0000000000000002, 1.0),
         (promptfoo, ("results", "results", 0), {"score": 1, "gradingResult": {"pass": True, "score": 1, "reason": "No assertions"}}, None),
         (promptfoo, ("results", "results", 0), {"score": None, "success": None}, None),
         (promptfoo, ("results", "results", 0), {"score": None, "success": "false"}, None),
