@@ -549,11 +549,9 @@ def json_objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
-    return (
-        mapping
-        if len(mapping) == len(pairs)
-        else {key: mapping[key] if _all_equal([v for k, v in pairs if k == key]) else None for key in mapping}
-    )
+    if len(mapping) == len(pairs):
+        return mapping
+    return {key: mapping[key] if _all_equal([v for k, v in pairs if k == key]) else None for key in mapping}
 
 
 def _all_equal(values: Sequence[Any]) -> bool:
@@ -591,12 +589,6 @@ def _fields(text: str, keys: Sequence[str]) -> _Fields:
     fields.after = text[passed:] if fields.values else ""
     fields.rest += text[passed:]
     return fields
-
-
-def field_of(text: str, key: str) -> tuple[Any, str]:
-    """Return (the value of a key of a JSON object of the text, the object's `reason`); two different values are null."""
-    fields = _fields(text, (key,))
-    return fields.values[0] if fields.values and _all_equal(fields.values) else None, fields.reason
 
 
 def score_reading(
@@ -716,7 +708,15 @@ def choice_reading(choices: Mapping[str, tuple[float | None, str]], *, upstream_
 
 
 _SUPPORT = {"supported": 1.0, "no hallucination": 1.0, "hallucination": 0.0, "not supported": 0.0, "unsupported": 0.0}
-_UNSUPPORTED = re.compile(r"\b(?:not supported|unsupported|(?<!no )hallucinat\w+)", re.IGNORECASE)
+_UNSUPPORTED = re.compile(
+    r"\b(?P<no>(?:no|not|none|nothing|never|without|free of)\b(?:(?!supported)[^.!?\n;,]){0,25}?\b)?"
+    r"(?:not supported|unsupported|hallucinat\w+|not (?:all|every)\b[^.!?\n;]{0,25}\bsupported)",
+    re.IGNORECASE,
+)
+
+
+def _says_unsupported(text: str) -> bool:
+    return any(match["no"] is None for match in _UNSUPPORTED.finditer(text))
 
 
 def claims_reading() -> Reading:
@@ -726,31 +726,31 @@ def claims_reading() -> Reading:
         answer = without_thoughts(text)
         if answer is None:
             return Verdict(value=None, why=UNFINISHED)
-        claims, _ = field_of(answer, "claims")
-        verdicts, after = _fields(answer, ("verdict",)), _fields(answer, ("claims", "verdict")).after
-        overall = {_SUPPORT.get(str(value).strip().lower()) for value in verdicts.values}
-        if not isinstance(claims, list):
+        fields = _fields(answer, ("claims", "verdict"))
+        stated = [*fields.values, *fields.others]
+        lists = [value for value in stated if isinstance(value, list)]
+        if not lists or not _all_equal(lists):
             return NOTHING
-        usable = [claim for claim in claims if isinstance(claim, dict) and isinstance(claim.get("supported"), bool)]
-        if len(usable) != len(claims):
+        claims, overall = lists[0], {_SUPPORT.get(str(value).strip().lower()) for value in stated if not isinstance(value, list)}
+        if not all(isinstance(claim, dict) and isinstance(claim.get("supported"), bool) for claim in claims):
             return Verdict(value=None, why="a claim in it is neither supported nor not")
-        shares = overall | ({float(all(claim["supported"] for claim in usable))} if usable else set())
-        share = shares.pop() if len(shares) == 1 else None
-        if share is None or (share and _UNSUPPORTED.search(after)):
+        shares = overall | ({float(all(claim["supported"] for claim in claims))} if claims else set())
+        if len(shares) != 1 or None in shares:
             return Verdict(value=None, why="its claims and its verdict disagree, or it has neither")
-        rows = [{"claim": str(claim.get("claim", "")), "supported": claim["supported"]} for claim in usable]
-        label = "no hallucination" if share else "hallucination"
-        return Verdict(value=share, label=label, reason=verdicts.reason, details={"claims": rows})
+        if (share := shares.pop()) and _says_unsupported(fields.after):
+            return Verdict(value=None, why="its text contradicts its JSON")
+        rows = [{"claim": str(claim.get("claim", "")), "supported": claim["supported"]} for claim in claims]
+        return Verdict(value=share, label="no hallucination" if share else "hallucination", reason=fields.reason, details={"claims": rows})
 
     return read
 
 
 def read_results(text: str) -> list[float | None] | None:
     """Return the list `results` of a reply with each entry as 1.0, 0.0 or None; None if there is no such list."""
-    results, _ = field_of(without_thoughts(text) or "", "results")
-    if not isinstance(results, list):
+    found = _fields(without_thoughts(text) or "", ("results",)).values
+    if not found or not isinstance(found[0], list) or not _all_equal(found):
         return None
-    words = [value.strip().lower() if isinstance(value, str) else value for value in results]
+    words = [value.strip().lower() if isinstance(value, str) else value for value in found[0]]
     return [1.0 if word in (1, "1", "true") else 0.0 if word in (0, "0", "false") else None for word in words]
 
 

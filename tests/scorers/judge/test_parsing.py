@@ -156,6 +156,11 @@ CLAIMS = [
     ('{"claims": [{"claim": "a", "supported": true}], "verdict": null}', None),
     ('{"claims": [{"claim": "a", "supported": true}], "verdict": "supported", "verdict": "hallucination"}', None),
     ('{"claims": [{"claim": "a", "supported": true}], "verdict": "supported"} But b is not supported.', None),
+    ('{"claims": [{"claim": "a", "supported": true, "verdict": "fine"}, {"claim": "b", "supported": false, "verdict": "bad"}]}', 0.0),
+    ('{"claims": [{"claim": "a", "supported": true}]} {"verdict": "hallucination"}', None),
+    ('{"claims": [{"claim": "a", "supported": true}]} There are no unsupported claims.', 1.0),
+    ('{"claims": [{"claim": "a", "supported": true}]} Nothing is hallucinated, but b is not supported or hallucinated.', None),
+    ('{"claims": [{"claim": "a", "supported": true}]} Not all claims are supported.', None),
     ("all is well", None),
 ]
 
