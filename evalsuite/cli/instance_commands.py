@@ -168,7 +168,9 @@ def _explain_instance(
             how = RunOptions(only=(instance_id,), save=False, layout=layout, questions=questions, **read)
             result = run(submission, gold, how).results[0]
     data = evidence(instance_id, submission, gold_spec, level=level, result=result, **read)
-    return level, data | _advice(result, submission, level)
+    # Under other rules than the run's another check may decide.
+    note = _note_of_change(result, data, level) if entry is not None and rules is None else {}
+    return level, data | note | _advice(result, submission, level)
 
 
 def _advice(result: "Result", submission: Path, level: str) -> dict[str, Any]:
@@ -201,7 +203,7 @@ def evidence(
     how: dict[str, Any] = {"rules": rules, "results": saved, "databases": databases, "mode": mode, "as_of": as_of, "spec": gold}
     collected = explain_results(gold.folder, submission, [instance_id], limits, edits=True, **how)
     data = dict(collected)[instance_id]
-    return redact_evidence(data, level, result=result) | _note_of_change(result, data, level)
+    return redact_evidence(data, level, result=result)
 
 
 def _note_of_change(result: "Result", data: Mapping[str, Any], level: str) -> dict[str, Any]:

@@ -17,8 +17,8 @@ HIDDEN = "q1 --result_dir hidden/answers --gold hidden/gold"
 
 
 def make_place(folder: Path) -> None:
-    """Two instances of the example, and a suite whose gold is hidden with a hostile answer that is 100 times gold."""
-    copy_example(folder, {"sales_007", "sales_008"})
+    """Three instances of the example, and a suite whose gold is hidden with a hostile answer that is 100 times gold."""
+    copy_example(folder, {"sales_001", "sales_007", "sales_008"})
     for side, rows in (
         (folder / "hidden/gold", "region,share\nNorth\x1b[31m,0.1275\nSouth,0.4411\n"),
         (folder / "hidden/answers", "region,share\nNorth\x1b[31m,12.75\nSouth,44.11\n"),
@@ -43,7 +43,7 @@ def test_the_last_run_is_the_default() -> None:
     commands = ("explain sales_007", "report", "margins", "bundle sales_007 -o case.md")
     for words in commands:
         assert "no run is named, and there is none in .evalsuite/runs" in said(words, code=2)
-    for only in ("sales_008", "sales_007"):
+    for only in ("sales_001", "sales_007"):
         said(f"{RUN} {only}")
     name = find_runs()[-1].name
     for words in commands:
@@ -56,6 +56,9 @@ def test_the_last_run_is_the_default() -> None:
     # An answer that changed since is explained as it is now, with a note; at a level that hides reasons without it.
     note = "note        the saved run gives another reason: "
     assert note not in said("explain sales_007")
+    # Under other rules a right answer has another reason.
+    assert "why         8 rows match" in (right := said(f"explain sales_001 --rules strict --run {find_runs()[0].name}"))
+    assert note not in right
     file = next(Path("example_submission_folder/sales_007").glob("*.csv"))
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:2]))
     assert note in said("explain sales_007")
