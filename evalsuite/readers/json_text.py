@@ -70,7 +70,8 @@ def _constant(text: str) -> Any:
     raise JsonError(f"{text} is not a JSON number", hint=f'put quotes around the value: "{text}"')
 
 
-def _float(text: str) -> float:
+def finite_float(text: str) -> float:
+    """The number of a JSON text, for a JSON decoder; raises JsonError for one that no float holds."""
     value = float(_short(text))
     if not math.isfinite(value):
         raise JsonError("a number is too large for a float", hint="put quotes around it")
@@ -79,7 +80,7 @@ def _float(text: str) -> float:
 
 def _number(text: str) -> Number:
     if not text.lstrip("-").isdigit():
-        _float(text)
+        finite_float(text)
     return Number(_short(text))
 
 
@@ -93,7 +94,7 @@ def _decoder(integer: Callable[[str], Any], decimal: Callable[[str], Any]) -> js
     return json.JSONDecoder(object_pairs_hook=with_distinct_keys, parse_int=integer, parse_float=decimal, parse_constant=_constant)
 
 
-_DECODERS = {"value": _decoder(lambda text: int(_short(text)), _float), "text": _decoder(_number, _number)}
+_DECODERS = {"value": _decoder(lambda text: int(_short(text)), finite_float), "text": _decoder(_number, _number)}
 
 
 def decode_object(text: str, start: int, *, numbers: str, limits: Limits) -> tuple[Obj, int]:

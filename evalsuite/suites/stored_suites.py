@@ -12,10 +12,11 @@ import shutil
 import unicodedata
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -26,7 +27,7 @@ from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parame
 from evalsuite.core.scores import Status
 from evalsuite.core.types import Result
 from evalsuite.readers.csv_table import read_named_rows
-from evalsuite.readers.json_text import LONG_NUMBER, json_problem
+from evalsuite.readers.json_text import LONG_NUMBER, JsonError, finite_float, json_problem, with_distinct_keys
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.load_table import ending_of, read_parquet, read_workbook
 from evalsuite.readers.paths import refuse_endless
@@ -506,13 +507,19 @@ def _refuse_repeated(names: Iterable[str]) -> None:
         raise UsageError(f"two columns are named {shorten(repeated)}", hint="rename or remove one of them")
 
 
+# A row that says two things of one column, or a number that no float holds, is nobody's to choose.
+_loads: Final = partial(json.loads, object_pairs_hook=with_distinct_keys, parse_float=finite_float)
+
+
 def _read_jsonl(path: Path) -> Columns:
     records: list[dict[str, Any]] = []
     # Not `splitlines`: a text may contain other line ends, as U+2028.
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
         if line.strip():
             try:
-                records.append(json.loads(line))
+                records.append(_loads(line))
+            except JsonError as error:
+                raise UsageError(f"{path}:{number}: {error.detail}", hint=error.hint) from None
             except (ValueError, RecursionError) as error:
                 problem = json_problem(line, error) if isinstance(error, json.JSONDecodeError) else ""
                 raise UsageError(f"{path}:{number}: not valid JSON{problem}", hint="one JSON object per line") from None
@@ -521,10 +528,12 @@ def _read_jsonl(path: Path) -> Columns:
     return _columns_of(records)
 
 
-def json_in(path: Path, text: str, hint: str, *, else_: str = "") -> Any:
+def json_in(path: Path, text: str, hint: str, *, else_: str = "", loads: Callable[[str], Any] = json.loads) -> Any:
     """Return the JSON value of a file's text. Raises `UsageError` with the line, and with `else_` if no problem is known there."""
     try:
-        return json.loads(text)
+        return loads(text)
+    except JsonError as error:
+        raise UsageError(f"{path}: {error.detail}", hint=error.hint) from None
     except json.JSONDecodeError as error:
         raise UsageError(f"{path}:{error.lineno}: not valid JSON{json_problem(text, error) or else_}", hint=hint) from None
     except RecursionError:
@@ -535,7 +544,7 @@ def json_in(path: Path, text: str, hint: str, *, else_: str = "") -> Any:
 
 def _read_json_rows(path: Path) -> Columns:
     hint = 'a list of objects, [{"input": ..., "reference": ...}, ...], or an object of lists of one length'
-    value = json_in(path, path.read_text(encoding="utf-8-sig"), hint)
+    value = json_in(path, path.read_text(encoding="utf-8-sig"), hint, loads=_loads)
     if isinstance(value, list) and all(isinstance(record, dict) for record in value):
         return _columns_of(value)
     lists = isinstance(value, dict) and value and all(isinstance(cells, list) for cells in value.values())
