@@ -14,7 +14,7 @@ else (`3 errors`, `item 3`, `3 out of 5 facts`), a range, an arrow, a guess, or 
 import ast
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -288,7 +288,8 @@ _OF = re.compile(
 _AND_MORE = re.compile(
     rf"[ \t]*(?:(?P<tight>[-\u2013\u2014\u2212/]|\u2192|->|=>|\u27f6|\u21d2|\u2794|~|\u00b1|\.\.+|\u2026|\bto\b|\bthrough\b)[ \t]*"
     rf"|(?:[,;(&|]|\.(?=[ \t])|[ \t][-\u2013\u2014][ \t]|\band\b|\b)[ \t]*"
-    rf"(?:(?:or|maybe|perhaps|possibly|even|almost|nearly|close to|rather|and|probably)\s+)*(?:an?\s+)?)"
+    r"(?:(?:or|maybe|perhaps|possibly|even|almost|nearly|close to|rather|and|probably|arguably|borderline|bordering on"
+    r"|leaning(?:\s+(?:to|towards?))?|(?:but\s+)?(?:it\s+)?(?:could|might|may|can)(?:\s+(?:also|even|well|as|just))*\s+be)\s+)*(?:an?\s+)?)"
     rf"[+-]?(?P<more>{_DIGITS})(?!\d|\.\d|\s*%)"
     rf"(?P<noun>\s+(?!(?:or|and|to|out|of|points?|stars?|pts|marks?)\b)[^\W\d_]{{2,}})?",
     re.IGNORECASE,
@@ -641,15 +642,25 @@ def score_reading(
     return read
 
 
-def yes_no_reading(*, variant: str = "tolerant") -> Reading:
+# A whole reply that may be the judge's verdict or the yes or no of the answer that it read.
+_ANSWER_ALONE = re.compile(
+    r"\s*(?:the\s+)?(?:answer|a)\s*(?:\bis\b|\bwas\b|[:=-])+\s*[\"'(]*(?P<word>yes|no)[\"')]*[.!]?\s*", re.IGNORECASE
+)
+_FIRST_WORD = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
+
+
+def yes_no_reading(*, variant: str = "tolerant", given: Collection[str] = ()) -> Reading:
     """Return a reader of yes and no as 1.0, 0.0 or None.
 
     Args:
         variant: `tolerant`, or `issue_literal`: 1.0 for a bare YES in any case, 0.0 for everything else.
+        given: The reference and the rated answer. If one of them says no, `Answer: no` alone is no verdict: it may only repeat that.
 
     Returns:
         A function from the text of a reply to a `Verdict`.
     """
+
+    said = {match[1].lower() for text in given if (match := _FIRST_WORD.match(text))}
 
     def read(text: str) -> Verdict:
         if variant == "issue_literal":
@@ -660,6 +671,9 @@ def yes_no_reading(*, variant: str = "tolerant") -> Reading:
         fields = _fields(answer, _VERDICT_KEYS)
         stated = stated_answer(fields.rest)
         word, why = stated.word, stated.why
+        alone = _ANSWER_ALONE.fullmatch(plain(answer))
+        if alone is not None and alone["word"].lower() in said:
+            why = f"its {word} may be that of the answer which it judges"
         if fields.values:
             words = {_word_in(value) for value in fields.values} | {_word_in(value) for value in fields.others} - {""}
             word = "" if len(words) > 1 else words.pop()

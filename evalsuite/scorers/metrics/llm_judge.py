@@ -138,7 +138,7 @@ class LlmJudge(Metric):
         else:
             bundled = "llm_judge" if self.reply == "score" else "llm_judge_yes_no"
             prompt = read_prompt(self.prompt or bundled, settings.prompts_folder)
-        read, expected = yes_no_reading(variant=self.variant), "yes or no"
+        read, expected = yes_no_reading(variant=self.variant, given=(*references, prediction)), "yes or no"
         if self.reply == "score":
             expected = "the score in the form asked for above" if self.extractor else f"the number from {bottom:g} to {top:g}"
             read = score_reading(scale=(bottom, top), from_zero=self.from_zero, variant=self.variant, extractor=self.extractor)

@@ -113,6 +113,25 @@ def test_yes_and_no(text: str, value: float | None) -> None:
     assert [yes_no_reading()(text).why for text in ("maybe", "yes or no")] == ["it holds no yes or no", "it names both yes and no"]
 
 
+@pytest.mark.parametrize(
+    ("reply", "said", "value"),
+    [
+        ("Answer: no", ("Paris", "Lyon"), 0.0),
+        ("Answer: no", ("Yes, it is.", "yes"), 0.0),
+        ("Answer: no", ("no", "yes"), None),
+        ("**The answer is:** No.", ("Nobody knows", "No, never."), None),
+        ("Answer: no, they differ", ("no",), 0.0),
+        ("no", ("no",), 0.0),
+        ('Answer: {"verdict": "no"}', ("no",), 0.0),
+        ("Final answer: no", ("no",), 0.0),
+    ],
+)
+def test_an_answer_that_may_be_the_rated_one(reply: str, said: tuple[str, ...], value: float | None) -> None:
+    """`Answer: no` alone is no verdict where the reference or the rated answer says no: it may only repeat that."""
+    verdict = yes_no_reading(given=said)(reply)
+    assert (verdict.value, verdict.why) == (value, "its no may be that of the answer which it judges" if value is None else "")
+
+
 CHOICES = [
     ('{"verdict": 1}', 1.0),
     ('{"verdict": "0"}', 0.0),
