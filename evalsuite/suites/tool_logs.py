@@ -20,7 +20,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from evalsuite.core.dataclasses import dataclass, replace
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import UsageError, join_names
 from evalsuite.core.types import METADATA, Result
@@ -254,6 +254,7 @@ def read_samples(path: Path, text: str) -> ForeignLog:
     runs: dict[str, list[Logged]] = {}
     lost: list[str] = []
     metrics: list[str] = []
+    targets = _Targets()
     lines = text.split("\n")
     task = _STAMP.sub("", path.stem.removeprefix("samples_"))
     for number, line in enumerate(lines, start=1):
@@ -268,14 +269,56 @@ def read_samples(path: Path, text: str) -> ForeignLog:
             continue
         try:
             metrics = metrics or _metrics_of(row)
-            entry = _logged_case(row, next(iter(metrics), ""))
+            entry = _logged_case(row, next(iter(metrics), ""), targets)
             runs.setdefault(str(row.get("filter") or "none"), []).append(entry)
         except _ODD:
             lost.append(f"line {number}")
     if not runs:
         raise UsageError(f"{path}: no sample of lm-eval in it", hint="samples_TASK_TIME.jsonl, written by `lm_eval --log_samples`")
-    log = ForeignLog.from_runs("lm-eval", task, [LoggedRun(f"{task}-{name}", tuple(cases)) for name, cases in runs.items()], lost, path)
-    return _naming_verdict(log, metrics)
+    logged = [LoggedRun(f"{task}-{name}", tuple(map(targets.corrected, cases))) for name, cases in runs.items()]
+    log = ForeignLog.from_runs("lm-eval", task, logged, lost, path)
+    log = _naming_verdict(log, metrics)
+    return replace(log, note="; ".join(filter(None, (log.note, targets.note))))
+
+
+@dataclass(slots=True)
+class _Targets:
+    """Targets of choices that are numbers: the index of an option, or an option's own text.
+
+    lm-eval writes both as text. `texts` are those that can be either; what the log's other targets and its `acc` exclude decides for all.
+    """
+
+    texts: dict[str, str] = field(default_factory=dict)
+    can_be_index: bool = True
+    can_be_text: bool = True
+
+    def read(self, row: Mapping[str, Any], options: Sequence[str], output: str, metric: str) -> Any:
+        """Return the target of a line, the option if it is an index; `acc` says whether the output is it."""
+        target, theirs = row.get("target"), _score_in(row.get(metric)) if metric == "acc" else None
+        right = theirs == 1 if theirs in (0, 1) else None
+        text = str(target).strip()
+        at = int(text) if text.isdecimal() else len(options)
+        by_index = options[at] if at < len(options) else None
+        if not text.isdecimal() or by_index == text:
+            return target
+        self.can_be_index &= by_index is not None and right in (None, output == by_index)
+        self.can_be_text &= text in options and right in (None, output == text)
+        if by_index is not None and text in options:
+            self.texts[str(row["doc_id"])] = text
+        return target if by_index is None else by_index
+
+    def corrected(self, case: Logged) -> Logged:
+        """Return a case with its target as text if no target of the log can be an index."""
+        is_text = case.source_id in self.texts and self.can_be_text and not self.can_be_index
+        return replace(case, reference=text_or_json(self.texts[case.source_id])) if is_text else case
+
+    @property
+    def note(self) -> str:
+        """What cannot be known; empty if the log tells it."""
+        if not self.texts or self.can_be_index != self.can_be_text:
+            return ""
+        n = f"{len(self.texts)} targets" if len(self.texts) > 1 else "1 target"
+        return f"{n} may be the index of an option or its text, and the log does not tell: taken for the index"
 
 
 def _naming_verdict(log: ForeignLog, names: Sequence[str]) -> ForeignLog:
@@ -284,7 +327,7 @@ def _naming_verdict(log: ForeignLog, names: Sequence[str]) -> ForeignLog:
     return replace(log, note=log.note or note)
 
 
-def _logged_case(row: Mapping[str, Any], metric: str) -> Logged:
+def _logged_case(row: Mapping[str, Any], metric: str, targets: _Targets) -> Logged:
     # Newer files name the calls of a sample (`gen_args_0`), older ones list them.
     arguments = row["arguments"].values() if isinstance(row["arguments"], Mapping) else row["arguments"]
     calls = [list(call.values()) if isinstance(call, Mapping) else list(call) for call in arguments]
@@ -296,9 +339,9 @@ def _logged_case(row: Mapping[str, Any], metric: str) -> Logged:
         chances = [float(response[0] if isinstance(response, list) else response) for response in responses]
         if any(map(math.isnan, chances)):
             raise ValueError("no continuation is the likeliest")
-        output = options[chances.index(max(chances))].strip()
-        if str(target).isdecimal() and int(str(target)) < len(options):
-            target = options[int(str(target))].strip()
+        options = [option.strip() for option in options]
+        output = options[chances.index(max(chances))]
+        target = targets.read(row, options, output, metric)
     else:
         output = responses[0] if isinstance(responses, list) and responses else responses
         while isinstance(output, list) and output:

@@ -172,6 +172,39 @@ def test_one_score_of_several_is_the_verdict(place: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
+    ("targets", "outputs", "acc", "options", "references", "note"),
+    [
+        # The right option is the second one.
+        ("1", "2", "1", "1234", "2", ""),
+        # The right option is the one with this text; then the wrong one is.
+        ("1", "1", "1", "1234", "1", ""),
+        ("1", "2", "0", "1234", "1", ""),
+        ("1", "3", "0", "1234", "2", "note: samples_math.jsonl: 1 target may be the index of an option or its text, "),
+        ("12", "44", "00", "1234", "23", "note: samples_math.jsonl: 2 targets may be the index of an option or its text, "),
+        # One is no index, so none is; one is no text, so none is.
+        ("14", "33", "00", "1234", "14", ""),
+        ("10", "44", "00", "1234", "21", ""),
+        ("0", "3", "0", "0123", "0", ""),
+    ],
+)
+def test_a_target_that_is_a_number(
+    place: Path, capsys: pytest.CaptureFixture[str], targets: str, outputs: str, acc: str, options: str, references: str, note: str
+) -> None:
+    """It is the index of an option, or its text where the log's other targets and verdicts say so; a note says if they do not."""
+    rows = []
+    for at, (target, output, right) in enumerate(zip(targets, outputs, acc, strict=True)):
+        calls = {f"gen_args_{n}": {"arg_0": "How many?", "arg_1": f" {option}"} for n, option in enumerate(options)}
+        chances = [[-1.0 if option == output else -5.0, False] for option in options]
+        row = {"doc_id": at, "doc": {}, "target": target, "arguments": calls, "resps": [chances], "filtered_resps": chances}
+        rows.append({**row, "filter": "none", "metrics": ["acc"], "acc": float(right)})
+    (place / "samples_math.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["import", "samples_math.jsonl", "--json"]) == EXIT_OK
+    out, err = capsys.readouterr()
+    assert "".join(case["reference"] for case in json.loads(out)["runs"][0]["cases"]) == references
+    assert err.startswith(note) if note else not err
+
+
+@pytest.mark.parametrize(
     ("asserted", "reference"),
     [
         ([("llm-rubric", "Is it a right answer to {{question}}? Expected: {{expected}}")], "Paris"),

@@ -14,7 +14,7 @@ else (`3 errors`, `item 3`, `3 out of 5 facts`), a range, an arrow, a guess, or 
 import ast
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -481,8 +481,7 @@ def _keep_verdict(text: str, match: re.Match[str], rank: int, *, is_line: bool =
 
 def _is_followed_by_number(text: str, end: int) -> bool:
     """Return whether a second number follows that makes the first part of a range, a change or a choice."""
-    match = _AND_MORE.match(text, end)
-    return match is not None and (bool(match["tight"]) or not match["noun"])
+    return (match := _AND_MORE.match(text, end)) is not None and (bool(match["tight"]) or not match["noun"])
 
 
 def _clause(text: str, start: int) -> str:
@@ -642,25 +641,15 @@ def score_reading(
     return read
 
 
-# A whole reply that may be the judge's verdict or the yes or no of the answer that it read.
-_ANSWER_ALONE = re.compile(
-    r"\s*(?:the\s+)?(?:answer|a)\s*(?:\bis\b|\bwas\b|[:=-])+\s*[\"'(]*(?P<word>yes|no)[\"')]*[.!]?\s*", re.IGNORECASE
-)
-_FIRST_WORD = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
-
-
-def yes_no_reading(*, variant: str = "tolerant", given: Collection[str] = ()) -> Reading:
+def yes_no_reading(*, variant: str = "tolerant") -> Reading:
     """Return a reader of yes and no as 1.0, 0.0 or None.
 
     Args:
         variant: `tolerant`, or `issue_literal`: 1.0 for a bare YES in any case, 0.0 for everything else.
-        given: The reference and the rated answer. If one of them says no, `Answer: no` alone is no verdict: it may only repeat that.
 
     Returns:
         A function from the text of a reply to a `Verdict`.
     """
-
-    said = {match[1].lower() for text in given if (match := _FIRST_WORD.match(text))}
 
     def read(text: str) -> Verdict:
         if variant == "issue_literal":
@@ -671,9 +660,6 @@ def yes_no_reading(*, variant: str = "tolerant", given: Collection[str] = ()) ->
         fields = _fields(answer, _VERDICT_KEYS)
         stated = stated_answer(fields.rest)
         word, why = stated.word, stated.why
-        alone = _ANSWER_ALONE.fullmatch(plain(answer))
-        if alone is not None and alone["word"].lower() in said:
-            why = f"its {word} may be that of the answer which it judges"
         if fields.values:
             words = {_word_in(value) for value in fields.values} | {_word_in(value) for value in fields.others} - {""}
             word = "" if len(words) > 1 else words.pop()

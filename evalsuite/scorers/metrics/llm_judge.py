@@ -1,7 +1,7 @@
 """`llm_judge`: a model rates the answer against the reference."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
@@ -10,7 +10,7 @@ from evalsuite.core.errors import FaultError, describe
 from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError
 from evalsuite.core.scores import Reads, Score
 from evalsuite.scorers.judge.judge import Decision, Judge, Question, question_of, score_of
-from evalsuite.scorers.judge.replies import score_reading, yes_no_reading
+from evalsuite.scorers.judge.replies import Reading, Verdict, plain, score_reading, without_thoughts, yes_no_reading
 from evalsuite.scorers.judge.settings import Prompt, Settings, read_prompt
 
 # Placeholders that a prompt may contain in addition to `boundary`.
@@ -138,7 +138,9 @@ class LlmJudge(Metric):
         else:
             bundled = "llm_judge" if self.reply == "score" else "llm_judge_yes_no"
             prompt = read_prompt(self.prompt or bundled, settings.prompts_folder)
-        read, expected = yes_no_reading(variant=self.variant, given=(*references, prediction)), "yes or no"
+        read, expected = yes_no_reading(variant=self.variant), "yes or no"
+        if self.reply != "score" and self.variant == "tolerant":
+            read = _unless_repeated(read, (*references, prediction))
         if self.reply == "score":
             expected = "the score in the form asked for above" if self.extractor else f"the number from {bottom:g} to {top:g}"
             read = score_reading(scale=(bottom, top), from_zero=self.from_zero, variant=self.variant, extractor=self.extractor)
@@ -162,3 +164,23 @@ class LlmJudge(Metric):
     def versions(self) -> list[str]:
         """Return the models, then the parts that end every signature."""
         return ["models:" + ",".join(self.judge.settings.all_models), *super().versions()]
+
+
+# A whole reply that may be the judge's verdict or the yes or no of an answer that it read.
+_ANSWER_ALONE = re.compile(
+    r"\s*(?:the\s+)?(?:answer|a)\s*(?:\bis\b|\bwas\b|[:=-])+\s*[\"'(]*(?P<word>yes|no)[\"')]*[.!]?\s*", re.IGNORECASE
+)
+_FIRST_WORD = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
+
+
+def _unless_repeated(read: Reading, given: Collection[str]) -> Reading:
+    """Return a reader for which `Answer: no` alone is no verdict if a text of `given` says no: it may only repeat that."""
+    said = {match[1].lower() for text in given if (match := _FIRST_WORD.match(text))}
+
+    def read_own(text: str) -> Verdict:
+        alone = _ANSWER_ALONE.fullmatch(plain(without_thoughts(text) or ""))
+        if alone is None or alone["word"].lower() not in said:
+            return read(text)
+        return Verdict(value=None, why=f"its {alone['word'].lower()} may be that of the answer which it judges")
+
+    return read_own

@@ -15,6 +15,7 @@ from evalsuite.scorers.judge.replies import (
     score_reading,
     yes_no_reading,
 )
+from evalsuite.scorers.metrics.llm_judge import _unless_repeated
 from tests.properties import LETTERS, examples
 
 SCORES = [
@@ -128,7 +129,7 @@ def test_yes_and_no(text: str, value: float | None) -> None:
 )
 def test_an_answer_that_may_be_the_rated_one(reply: str, said: tuple[str, ...], value: float | None) -> None:
     """`Answer: no` alone is no verdict where the reference or the rated answer says no: it may only repeat that."""
-    verdict = yes_no_reading(given=said)(reply)
+    verdict = _unless_repeated(yes_no_reading(), said)(reply)
     assert (verdict.value, verdict.why) == (value, "its no may be that of the answer which it judges" if value is None else "")
 
 
