@@ -277,7 +277,7 @@ def view_command(
     host: Annotated[str, Option(help="the address to listen on; any other than loopback lets others read everything shown")] = _LOOPBACK,
     browser: Annotated[bool, Option("--open", help="also open it in the browser")] = False,
 ) -> int:
-    """Show suites and runs in a browser, from this machine only and read-only; Ctrl-C ends it.
+    """Show suites and runs in a browser, from this machine only; it writes only the labels that you give.
 
     Without a folder it also names the page of the last run, which --open opens.
     """
