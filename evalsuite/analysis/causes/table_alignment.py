@@ -7,7 +7,7 @@ spaces do not change.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
@@ -108,10 +108,16 @@ class Alignment:
         """Return for each needed column with a partner the row pairs whose cells differ."""
 
         def same(j: int, g: int, k: int, p: int) -> bool:
-            if self.exact:
-                return bool(self.gold.columns[self.needed[j]][g] == self.prediction.columns[k][p])
-            return self.columns.are_equal(j, g, k, p)
+            return bool(self.gold.columns[self.needed[j]][g] == self.prediction.columns[k][p])
 
+        return self._differing(same if self.exact else self.columns.are_equal)
+
+    @cached_property
+    def unrelated(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Return the same for cells that have nothing in common: a number is one in a column of texts too, where official reads none."""
+        return self.wrong if self.exact else self._differing(self.columns.have_equal_values)
+
+    def _differing(self, same: Callable[[int, int, int, int], bool]) -> tuple[tuple[tuple[int, int], ...], ...]:
         return tuple(
             tuple((g, p) for g, p in self.pairs if not same(j, g, k, p)) if k is not None else () for j, k in enumerate(self.partners)
         )
@@ -178,9 +184,13 @@ class _Cells:
         return value if column in self._texts[side] else (value,)
 
     def are_equal(self, j: int, gold_row: int, k: int, predicted_row: int) -> bool:
-        """Whether two cells are equal under the rules, each cell judged by itself; official, in a column of texts as it is written."""
+        """Whether two cells are equal under the rules: official, in a column of texts as they are written, else each by itself."""
         if j in self._texts[0] or k in self._texts[1]:
             return bool(self._written(0, j, gold_row) == self._written(1, k, predicted_row))
+        return self.have_equal_values(j, gold_row, k, predicted_row)
+
+    def have_equal_values(self, j: int, gold_row: int, k: int, predicted_row: int) -> bool:
+        """Whether two cells are equal under the rules, each by itself, whatever its column contains."""
         a, b = self.gold_keys[j][gold_row], self.predicted_keys[k][predicted_row]
         if a == b:
             return True

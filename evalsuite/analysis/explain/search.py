@@ -145,7 +145,7 @@ def chance_of_rows(a: Alignment, *, without_key: bool = False, of_list: bool = F
         return FITS
     if not a.pairs:
         return 1.0
-    wrong = [set(rows) for rows in a.wrong]
+    wrong = [set(rows) for rows in a.unrelated]
     places = [j for j, k in enumerate(a.partners) if k is not None]
 
     def chance(chosen: Sequence[int], *, by_letters: bool) -> float:

@@ -40,8 +40,8 @@ def number(text: str | None) -> Fraction:
 
 
 def moment(text: str | None) -> datetime:
-    """The time that a cell is. Raises ValueError."""
-    return datetime.fromisoformat((text or "").strip())
+    """The time that a cell is, `2024/01/31` too. Raises ValueError."""
+    return datetime.fromisoformat(re.sub(r"^(\d{4})/(\d\d)/(\d\d)", r"\1-\2-\3", (text or "").strip()))
 
 
 def near(a: Fraction, b: Fraction) -> bool:

@@ -17,18 +17,18 @@ from tests.analysis.explain.planted import ROW_CAUSES, corpus
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 12))])
-def test_planted_causes_are_named(part: int) -> None:
-    """At least 95 % of the planted errors are named right, and none is proved to be another; the test line looks at every twelfth one."""
-    cases = [case for case in corpus()[part::12] if case.is_refused()]
+@pytest.mark.parametrize(("step", "least"), [(12, 0.95), pytest.param(1, 0.975, marks=pytest.mark.slow)])
+def test_planted_causes_are_named(step: int, least: float) -> None:
+    """At least 97.5 % of the planted errors are named right, and none is proved to be another; the test line looks at every twelfth one."""
+    cases = [case for case in corpus()[::step] if case.is_refused()]
     said = [(case, case.explained()) for case in cases]
     wrong = [
         (case.name, case.rules, case.cause, found["cause"]) for case, found in said if found["proved"] and found["cause"] != case.cause
     ]
     right = sum(found["cause"] == case.cause for case, found in said)
     assert wrong == []
-    assert len(cases) >= 50
-    assert right >= 0.95 * len(cases)
+    assert len(cases) >= 600 // step
+    assert right >= least * len(cases)
 
 
 def test_the_corpus_has_every_cause() -> None:
@@ -51,6 +51,19 @@ def test_noise_is_not_proved() -> None:
         found = explain(SCORERS.load("table_match"), set_column(gold, 1, cells), {"gold": gold}, rules="official")
         assert found["proved"] is False
         assert found["causes"] == []
+
+
+@pytest.mark.parametrize("rules", ["official", "strict"])
+def test_a_text_among_numbers_hides_no_exchange(rules: Rule) -> None:
+    """Official reads no number in a column with a text; that all other rows are gold's still tells that two columns are exchanged."""
+    regions, amounts = (
+        ["North", "South", "East", "West", "Alps", "Coast"],
+        ["184200.5", "97310.25", "143875.0", "201944.75", "582.4", "33.9"],
+    )
+    gold = Table(header=("region", "amount"), columns=(regions, amounts), n_rows=6)
+    wrong = replace(gold, columns=([*amounts[:2], *regions[2:]], [*regions[:2], *amounts[2:]]))
+    found = explain(SCORERS.load("table_match"), wrong, {"gold": gold, "ignore_order": True}, rules=rules)
+    assert (found["cause"], found["proved"]) == ("columns swapped", True)
 
 
 def test_two_causes_are_both_named() -> None:
