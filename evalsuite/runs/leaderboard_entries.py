@@ -408,7 +408,9 @@ class _Scoring:
         self.turned_away = frozenset(admit(hashes) if admit is not None else ())
         only = digest_of_ids(settings.only)
         self._keys = {name: key_of(line, corrected, digest, only=only) for name, digest in hashes.items() if name not in self.turned_away}
-        keys = set() if no_cache or not facts["is_bundled"] else set(self._keys.values())
+        runs = self._settings.runs_folder.resolve()
+        is_foreign = any(runs.is_relative_to(folder.resolve()) for folder in self._folders)
+        keys = set() if no_cache or is_foreign or not facts["is_bundled"] else set(self._keys.values())
         self._scores: dict[Path, RunScores] = {}
         self._find_folder = self._find_known(keys, {name: chosen or default for name, default in facts["defaults"].items()})
         self._memo_key = set[str]()

@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from evalsuite.core.dataclasses import dataclass, field
+from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.runtime import without_collection
@@ -333,6 +333,9 @@ def run(
     """
     started, options = time.perf_counter(), options or RunOptions()
     _check(options)
+    if options.cache is not None and options.cache.resolve().is_relative_to(result_dir.resolve()):
+        # The working folder is in the submission: what a cache there says is the submitter's.
+        options = replace(options, cache=None)
     try:
         # The fork server imports while gold is read.
         with (

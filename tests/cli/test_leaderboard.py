@@ -73,6 +73,15 @@ def test_a_run_made_by_hand_is_reused(place: Path) -> None:
     assert len(list((place / ".evalsuite" / "runs").iterdir())) == 4
 
 
+def test_runs_in_a_submission_are_not_reused(place: Path) -> None:
+    """Who works inside a submission has its author's runs there: such a submission is scored."""
+    assert rank("subs/alice -q") == "done: 1 submission ranked (1 new, 0 reused)\n"
+    (place / ".evalsuite").rename(place / "subs" / "alice" / ".evalsuite")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place / "subs" / "alice")
+        assert rank(". --gold ../../gold -q") == "done: 1 submission ranked (1 new, 0 reused)\n"
+
+
 def test_exchanged_files_give_nobody_elses_score(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that held an honest answer's bytes when it was hashed, and others when it was read: the honest one is scored by itself."""
     from evalsuite.runs import plan as running

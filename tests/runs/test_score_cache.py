@@ -161,6 +161,18 @@ def test_one_value_that_is_no_result_is_scored_anew(place: Path) -> None:
     assert [r.score for r in scored(place).results] == [1, 1]
 
 
+def test_a_cache_in_the_submission_is_not_read(place: Path) -> None:
+    """Who works inside a submission has its author's cache there: nothing of it is believed."""
+    inside = place / "sub" / ".evalsuite" / "cache"
+    scored(place)
+    inside.parent.mkdir()
+    (place / "cache").rename(inside)
+    with sqlite3.connect(inside / "memo.sqlite") as memo:
+        memo.execute("UPDATE memo SET value = replace(value, 'scored', 'missing')")
+    options = RunOptions(save=False, cache=inside, isolation="none")
+    assert [result.status for result in run(place / "sub", place / "gold", options).results] == ["scored", "scored"]
+
+
 def test_many_processes_share_one_cache(place: Path) -> None:
     """Four runs at once into one cache: no lock error, and all give the same."""
     command = [command_server().script, "run", "sub", "--gold", "gold", "--no-save", "--quiet", "--isolation", "none"]
