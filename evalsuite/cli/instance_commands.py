@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -163,7 +163,7 @@ def _explain_instance(
     with opt.trust(*([gold] if entry is None else [])):
         gold_spec = read_gold(gold, layout=layout, questions=questions)
         level = level_for(gold_spec, reveal)
-        result = {row.instance_id: row for row in entry.results()}.get(instance_id) if entry is not None else None
+        result = _saved_result(entry, instance_id) if entry is not None else None
         if result is None:
             how = RunOptions(only=(instance_id,), save=False, layout=layout, questions=questions, **read)
             result = run(submission, gold, how).results[0]
@@ -212,7 +212,22 @@ def _note_of_change(result: "Result", data: Mapping[str, Any], level: str) -> di
     said = reasons.get(data["rules"], result.reason) if isinstance(reasons, Mapping) else result.reason
     if result.status != "scored" or (data["status"], data["reason"]) == ("scored", said) or not shows(level, "class"):
         return {}
-    return {"notes": ["the saved run gives another reason: its answer or gold has changed since, or another version scored it"]}
+    return {"notes": [f"the saved run gives another reason: {_CHANGED}"]}
+
+
+_CHANGED = "its answer or gold has changed since, or another version scored it"
+
+
+def _say_changed(
+    saved: "Result | None", official: object, strict: object, read: Callable[[float | None], object] = lambda score: score
+) -> None:
+    """Say on stderr if the saved result of a run has other scores than its files have now, both as `read` gives them."""
+    if saved is not None and (read(saved.official), read(saved.strict)) != (official, strict):
+        print(f"note: the saved run gives another verdict: {_CHANGED}", file=sys.stderr)
+
+
+def _saved_result(entry: "RunEntry", instance_id: str) -> "Result | None":
+    return {result.instance_id: result for result in entry.results()}.get(instance_id)
 
 
 def bundle_command(
@@ -233,14 +248,15 @@ def bundle_command(
 
     The case is written to files and scored again; exit 1 if its verdict differs.
     """
-    from evalsuite.analysis.explain.smallest_case import bundle, score_bundle, verdict, write
+    from evalsuite.analysis.explain.smallest_case import bundle, score_bundle, verdict, word, write
     from evalsuite.sandbox.temp_dirs import TempDir
 
     opt.load_plugins(plugin)
     _check_place(output)
     entry = _named_run(run, runs, result_dir)
     options = entry.run.get("options", {}) if entry is not None else {}
-    if entry is not None and any(result.instance_id == instance_id and result.detail("gold_from") == "query" for result in entry.results()):
+    saved = _saved_result(entry, instance_id) if entry is not None else None
+    if entry is not None and saved is not None and saved.detail("gold_from") == "query":
         hint = f"evalsuite explain {instance_id} --run {entry.name}"
         raise UsageError(f"{instance_id} was scored by the result of a gold query, and a bundle contains gold files", hint=hint)
     chosen = opt.parse_rules(rules)
@@ -252,6 +268,8 @@ def bundle_command(
             "isolation": opt.check_choice(isolation, ("process", "none"), "--isolation"),
         }
         case = bundle(gold_folder, submission, instance_id, **how)
+    if gold is None and result_dir is None:
+        _say_changed(saved, case.official, case.strict, word)
     with TempDir() as scratch:
         write(case, scratch)
         second = score_bundle(scratch, rules=chosen, isolation=how["isolation"])
@@ -401,7 +419,11 @@ def check_command(
         submission, gold_folder, chosen, read = _sides_to_check(opt.local_folder(result_dir), run_name, folders, rules, read)
         # The user named the gold folder unless it is that of a run.
         with opt.trust(*(folders if run_name is not None else [gold_folder])):
-            value, document = _check_instance(name, submission, gold_folder, chosen, read, level=reveal, explain=explain, as_json=json_)
+            from evalsuite.runs.history import one_run
+
+            shown: dict[str, Any] = {"level": reveal, "explain": explain, "as_json": json_}
+            saved = _saved_result(one_run(run_name), name) if run_name is not None and not folders else None
+            value, document = _check_instance(name, submission, gold_folder, chosen, read, saved=saved, **shown)
     n_lost = write_all(document, output or ())
     if fail_under is None or (value is not None and reaches(value, fail_under)):
         return EXIT_GATE if n_lost else EXIT_OK
@@ -464,9 +486,21 @@ def _sides_to_check(
 
 
 def _check_instance(
-    name: str, submission: Path, gold: Path, rules: Rule | None, read: dict[str, Any], *, level: str | None, explain: bool, as_json: bool
+    name: str,
+    submission: Path,
+    gold: Path,
+    rules: Rule | None,
+    read: dict[str, Any],
+    *,
+    saved: "Result | None",
+    level: str | None,
+    explain: bool,
+    as_json: bool,
 ) -> "tuple[float | None, Document]":
-    """Score an instance, print it at its reveal level, with `explain` also the explanation; return its score and the document."""
+    """Score an instance, print it at its reveal level, with `explain` also the explanation; return its score and the document.
+
+    `saved` is its result in the run whose files these are: a note says if it differs.
+    """
     from evalsuite.reports.explain_documents import explanation_document
     from evalsuite.reports.score_text import instance_document
     from evalsuite.runs.run_files import result_line
@@ -492,6 +526,8 @@ def _check_instance(
         print(json.dumps(whole))
     else:
         print_document(document)
+    if shows(level, "class"):
+        _say_changed(saved, result.official, result.strict)
     return result.score, document
 
 

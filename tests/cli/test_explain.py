@@ -54,15 +54,21 @@ def test_the_last_run_is_the_default() -> None:
         if words == commands[0]:
             assert not lacks(shown.stdout, "proved      rows scrambled", "EXCEPT ALL")
     # An answer that changed since is explained as it is now, with a note; at a level that hides reasons without it.
-    note = "note        the saved run gives another reason: "
+    note, other = "note        the saved run gives another reason: ", "note: the saved run gives another verdict: its answer or gold has "
     assert note not in said("explain sales_007")
     # Under other rules a right answer has another reason.
     assert "why         8 rows match" in (right := said(f"explain sales_001 --rules strict --run {find_runs()[0].name}"))
     assert note not in right
+    commands = ("check sales_007", "bundle sales_007 -o changed.md")
+    assert not any(other in called(*words.split(), cwd=Path()).stderr for words in commands)
+    Path("changed.md").unlink()
     file = next(Path("example_submission_folder/sales_007").glob("*.csv"))
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:2]))
     assert note in said("explain sales_007")
     assert note not in said("explain sales_007 --reveal status")
+    assert all(other in called(*words.split(), cwd=Path()).stderr for words in commands)
+    assert other not in called("check", "sales_007", "--reveal", "status", cwd=Path()).stderr
+    assert other not in called("check", "sales_007", "--gold", "gold", cwd=Path()).stderr
 
 
 @pytest.mark.parametrize(
