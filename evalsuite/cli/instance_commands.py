@@ -412,24 +412,25 @@ def check_command(
         value, document = check_prediction(name, prediction or [], gold or [], ctx.args, opt.parse_rules(rules), judge, **how)
     else:
         if unused := [*ctx.args, *["--prediction"] * bool(prediction)]:
-            hint = "options of a scorer: evalsuite check SCORER ..."
-            raise UsageError(f"{unused[0]!r} is not used with an instance", hint=hint)
+            raise UsageError(f"{unused[0]!r} is not used with an instance", hint="options of a scorer: evalsuite check SCORER ...")
         folders = [*([gold_dir] if gold_dir is not None else []), *map(_named_folder, gold or ())]
         read = {**reading.options(), "allow_programs": code.allow_programs, "judge": judge}
         submission, gold_folder, chosen, read = _sides_to_check(opt.local_folder(result_dir), run_name, folders, rules, read)
+        shown: dict[str, Any] = {"level": reveal, "explain": explain, "as_json": json_, "of_run": _only(run_name, folders)}
         # The user named the gold folder unless it is that of a run.
         with opt.trust(*(folders if run_name is not None else [gold_folder])):
-            from evalsuite.runs.history import one_run
-
-            shown: dict[str, Any] = {"level": reveal, "explain": explain, "as_json": json_}
-            saved = _saved_result(one_run(run_name), name) if run_name is not None and not folders else None
-            value, document = _check_instance(name, submission, gold_folder, chosen, read, saved=saved, **shown)
+            value, document = _check_instance(name, submission, gold_folder, chosen, read, **shown)
     n_lost = write_all(document, output or ())
     if fail_under is None or (value is not None and reaches(value, fail_under)):
         return EXIT_GATE if n_lost else EXIT_OK
     if not json_:
         print(f"below the gate of {fail_under:g} (exit 1)")
     return EXIT_GATE
+
+
+def _only(run_name: str | None, folders: Sequence[Path]) -> str | None:
+    """Return the run whose own files are scored, None if there is none or another gold folder is named."""
+    return None if folders else run_name
 
 
 def _named_folder(text: str) -> Path:
@@ -492,17 +493,18 @@ def _check_instance(
     rules: Rule | None,
     read: dict[str, Any],
     *,
-    saved: "Result | None",
+    of_run: str | None,
     level: str | None,
     explain: bool,
     as_json: bool,
 ) -> "tuple[float | None, Document]":
     """Score an instance, print it at its reveal level, with `explain` also the explanation; return its score and the document.
 
-    `saved` is its result in the run whose files these are: a note says if it differs.
+    `of_run` is the run whose files these are: a note says if its result differs.
     """
     from evalsuite.reports.explain_documents import explanation_document
     from evalsuite.reports.score_text import instance_document
+    from evalsuite.runs.history import one_run
     from evalsuite.runs.run_files import result_line
     from evalsuite.runs.scoring import run
 
@@ -526,8 +528,8 @@ def _check_instance(
         print(json.dumps(whole))
     else:
         print_document(document)
-    if shows(level, "class"):
-        _say_changed(saved, result.official, result.strict)
+    if of_run is not None and shows(level, "class"):
+        _say_changed(_saved_result(one_run(of_run), name), result.official, result.strict)
     return result.score, document
 
 

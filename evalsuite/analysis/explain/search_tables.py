@@ -17,7 +17,7 @@ from evalsuite.analysis.causes.table_alignment import (
     table_pairs,
 )
 from evalsuite.analysis.causes.table_repairs import MOST_CHANCE, Repaired, set_column
-from evalsuite.analysis.causes.values import is_null
+from evalsuite.analysis.causes.values import Pair, is_null
 from evalsuite.analysis.explain.search import (
     FITS,
     PROVED,
@@ -261,14 +261,33 @@ def _some_are_right(a: Alignment, j: int) -> bool:
     return any(pair.gold_number != 0 and not is_null(pair.gold, native=pair.native) for pair in right)
 
 
-def _cause(a: Alignment, j: int, hypothesis: ErrorHypothesis, fixed: Fixed) -> Cause:
+def _changed_cells(a: Alignment, j: int, hypothesis: ErrorHypothesis, fixed: Fixed) -> tuple[Sequence[tuple[int, int]], Fixed]:
+    """Return the cells of a column that a hypothesis changed, and its finding on them: not only those that the scorer refuses.
+
+    Under strict rules cells within the tolerance, or in a form that is read all the same, were changed too, if the hypothesis holds for
+    them. Under official rules one text makes a column of text, of which cells that are written as gold's are refused too.
+    """
     k, rows = a.partners[j], a.wrong[j]
     assert k is not None
+    gold, predicted = a.gold.columns[a.needed[j]], a.prediction.columns[k]
     if a.rules == "strict" and hypothesis.name != _FACT:
-        # Cells within the tolerance were changed too: if the sentence stays the same, all changed cells are counted.
-        changed = tuple((g, p) for g, p in a.pairs if a.columns.gold_keys[j][g] != a.columns.predicted_keys[k][p])
-        also = hypothesis.fix(a.values(j, changed)) if len(changed) > len(rows) else None
-        rows, fixed = (changed, also) if also is not None else (rows, fixed)
+        by_key = tuple((g, p) for g, p in a.pairs if a.columns.gold_keys[j][g] != a.columns.predicted_keys[k][p])
+        written = tuple((g, p) for g, p in a.pairs if gold[g] != predicted[p] and not _is_one_number(Pair(gold[g], predicted[p], a.native)))
+        for changed in (written, by_key):
+            also = hypothesis.fix(a.values(j, changed)) if len(changed) > len(rows) else None
+            if also is not None:
+                return changed, also
+    return tuple((g, p) for g, p in rows if gold[g] != predicted[p]) or rows, fixed
+
+
+def _is_one_number(pair: Pair) -> bool:
+    return pair.gold_number is not None and pair.gold_number == pair.predicted_number
+
+
+def _cause(a: Alignment, j: int, hypothesis: ErrorHypothesis, fixed: Fixed) -> Cause:
+    k = a.partners[j]
+    assert k is not None
+    rows, fixed = _changed_cells(a, j, hypothesis, fixed)
     first = a.values(j, rows[:1])[0]
     place = f"{len(rows)} of {count_words(a.gold.n_rows, 'cell')} of gold column {a.needed[j] + 1}"
     wrong = set(rows)

@@ -85,6 +85,30 @@ def test_a_missing_filter_names_column_and_value(ids: list[str], cause: str) -> 
     assert [one["where"] for one in found["causes"]] == ["'state' is 'void' in each of them and in no wanted row"][: len(cause)]
 
 
+@pytest.mark.parametrize("rules", ["official", "strict"])
+@pytest.mark.parametrize(
+    ("gold", "answer", "says"),
+    [
+        # Five of the days are read although they are written in the other form.
+        (
+            ["2021-01-31", "2021-02-28", "2021-03-17", "2021-04-20", "2021-05-25", "2021-06-07", "2021-08-02"],
+            ["01/31/2021", "02/28/2021", "03/17/2021", "04/20/2021", "05/25/2021", "06/07/2021", "08/02/2021"],
+            "as MM/DD/YYYY, in 7 of 7 cells",
+        ),
+        # One `yes` makes all of them texts.
+        (["true", "false", "true", "true", "false"] * 4, ["true", "no", "yes", "true", "false"] * 4, "in other words, in 8 of 20 cells"),
+    ],
+)
+def test_all_cells_in_another_form_count(gold: list[str], answer: list[str], says: str, rules: Rule) -> None:
+    """A cause counts the cells that are written in the other form, and no others, whichever of them the rules refuse."""
+    ids = [f"q{5171 * at}" for at in range(1, len(gold) + 1)]
+    table = Table(header=("id", "value"), columns=(ids, gold), n_rows=len(gold))
+    [found] = explain(SCORERS.load("table_match"), set_column(table, 1, answer), {"gold": table}, rules=rules)["causes"]
+    first = next(at for at, value in enumerate(gold) if answer[at] != value)
+    assert says in found["says"]
+    assert f"first at row {first + 1}: gold '{gold[first]}', submitted '{answer[first]}'" in found["where"]
+
+
 def test_the_search_says_when_it_ended_early() -> None:
     """A spent budget is noted and nothing is claimed."""
     gold = Table(header=("a",), columns=(["10", "20", "30"],), n_rows=3)
