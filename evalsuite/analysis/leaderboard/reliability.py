@@ -461,8 +461,7 @@ def agree(a: Rater, b: Rater, *, threshold: float | None = None) -> RaterAgreeme
     left, right = dict(a.labels), dict(b.labels)
     if threshold is not None:
         left, right = _zero_or_one(a, threshold), _zero_or_one(b, threshold)
-    else:
-        _check_scales(a, b)
+    _check_scales(a, b)
     ids = [id_ for id_ in left if id_ in right]
     if not ids:
         raise UsageError(f"{a.name} and {b.name} have no labelled instance in common", hint="both sides are joined by instance_id")

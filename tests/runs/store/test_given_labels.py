@@ -132,7 +132,8 @@ def test_reports_and_comparisons_show_what_people_say(runs: Path, capsys: pytest
     Path("other.csv").write_text("instance_id,label\nnobody,1\n")
     assert main(["report", "a", "--labels", "other.csv"]) == 2
     Path("of_five.csv").write_text("instance_id,label\ncase_01,1\ncase_02,4\n")
-    for command in (["report", "a", "--labels", "of_five.csv"], ["runs", "agree", "a", "of_five.csv"]):
+    agree = ["runs", "agree", "a", "of_five.csv"]
+    for command in (["report", "a", "--labels", "of_five.csv"], agree, [*agree, "--threshold", "3"]):
         assert main(command) == 2
         assert "of_five.csv:3: the label 4 is not from 0 to 1, as scores are" in capsys.readouterr().err
 
