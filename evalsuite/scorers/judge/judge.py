@@ -441,7 +441,7 @@ def score_of(decision: Decision, *, prompt: str, summary: str = "", details: Map
     if decision.agreement is not None and decision.agreement < 1:
         notes.append(f"agreement {decision.agreement:.2f} of {len(decision.votes) - n_silent} verdicts")
     if n_silent:
-        notes.append(f"{n_silent} of {len(decision.votes)} replies without a verdict")
+        notes.append(f"{n_silent} of {len(decision.votes)} missing")
     reason += f" ({', '.join(notes)})" if notes else ""
     return Score(official=decision.value, strict=decision.value, reason=reason or "the judge's verdict", details=account)
 

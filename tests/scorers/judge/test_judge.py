@@ -145,7 +145,7 @@ def test_repeats_give_mean_and_agreement(serve: Serve, judge_at: Make) -> None:
     assert "agreement 0.67 of 3 verdicts" in score.reason
     assert len(server.asked) == 3
     unread = llm_judge("u", judge_at(serve(saying("4", "?", "?", "1"))), gold="y", repeats=3)
-    assert unread.reason.endswith("(agreement 0.50 of 2 verdicts, 1 of 3 replies without a verdict)")
+    assert unread.reason.endswith("(agreement 0.50 of 2 verdicts, 1 of 3 missing)")
     same = llm_judge("z", judge_at(serve(saying("4"))), gold="y", repeats=3)
     assert (same.official, same.details["judge"]["agreement"], same.reason) == (0.8, 1, "the judge says 4 of 5")
 
