@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_server import command_server
 from tests.conftest import copy_example
 from tests.meta.test_readme import blocks, workplace
+from tests.properties import is_full
 from tests.terminal.pty_harness import piped, run
 
 __all__ = ["workplace"]
@@ -38,7 +40,9 @@ def place(workplace: Path) -> Path:
 @pytest.mark.parametrize(("block", "columns"), BLOCKS)
 def test_documented_commands_run(block: tuple[str, ...], columns: int | None, place: Path) -> None:
     """The commands of a block end well one after the other (a gate that is not met is a scored run too) and print or write something."""
-    env = {"PATH": f"{place / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    # In the test line `evalsuite` is the command server's: tests/meta/test_readme.py starts the real one.
+    folders = [*([] if is_full() else [command_server().script.parent]), place / ".venv" / "bin"]
+    env = {"PATH": os.pathsep.join([*map(str, folders), os.environ["PATH"]])}
     # A block begins without runs and suites of the blocks before it.
     shutil.rmtree(place / ".evalsuite", ignore_errors=True)
     for line in block:

@@ -35,18 +35,19 @@ from evalsuite.analysis.causes.values import (
     is_near,
     is_null,
     plain,
+    readings,
     write_instant,
     write_number,
 )
 from evalsuite.compare.numbers import Number, exact_of
-from evalsuite.compare.values import PLACEHOLDERS, is_null_word, number_readings, read_cell
+from evalsuite.compare.values import PLACEHOLDERS, is_null_word, read_cell
 from evalsuite.core.dataclasses import dataclass
 
 MOST_PLACES: Final = 15
 MOST_SIGNIFICANT: Final = 12
 _TENS: Final = ("whole numbers", "tens", "hundreds", "thousands", "ten thousands", "hundred thousands", "millions")
 _NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six")
-_HALF: Final = Decimal("0.5")
+_HALF, _TENTH = Decimal("0.5"), Decimal("0.1")
 # (exact, shown) -> the unit that a number is a multiple of, as an exponent of ten.
 Unit = Callable[[Decimal, Decimal], int]
 
@@ -229,7 +230,7 @@ def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
             return None
         # A number in words is often rounded: it matches gold to a ten thousandth.
         near = Decimal("1e-4") * abs(gold)
-        read = next(((v, way) for v, way in number_readings(pair.predicted) if is_near(v, gold) or abs(v - gold) <= near), None)
+        read = next(((v, way) for v, way in readings(pair.predicted) if is_near(v, gold) or abs(v - gold) <= near), None)
         if read is None:
             return None
         values.append(write_number(read[0], pair.gold))
@@ -309,14 +310,19 @@ UNITS: Final = {
 
 def sign(pairs: Sequence[Pair]) -> str | None:
     """Gold's numbers with the opposite sign, rounded or not."""
-    lost = _explain_lost_digits(pairs, lambda gold: -gold)
+    lost = _explain_lost_digits(_numbers(pairs) or (), Decimal(-1))
     return None if lost is None else f"the sign is the opposite{lost}"
 
 
-def _explain_lost_digits(pairs: Sequence[Pair], change: Callable[[Decimal], Decimal]) -> str | None:
-    """Return how the predictions lost digits of changed gold (`, and ...`); empty if they equal it, None if they are something else."""
-    changed_pairs = [(change(gold), predicted) for gold, predicted in _numbers(pairs) or ()]
-    if not changed_pairs or any(abs(a - b) > Decimal("0.1") * abs(a) for a, b in changed_pairs):
+def _explain_lost_digits(numbers: Sequence[tuple[Decimal, Decimal]], factor: Decimal) -> str | None:
+    """Return how the predictions lost digits of gold times `factor` (`, and ...`); empty if they equal it, None if they do not fit it."""
+    changed_pairs = []
+    for gold, predicted in numbers:
+        changed = gold * factor
+        if abs(changed - predicted) > _TENTH * abs(changed):
+            return None
+        changed_pairs.append((changed, predicted))
+    if not changed_pairs:
         return None
     noisy = [(a, b) for a, b in changed_pairs if not is_near(a, b)]
     # Too many numbers round to a number of one digit.
@@ -332,15 +338,17 @@ def scale_by(factors: Sequence[str]) -> Undo:
     A share shown as percent is often rounded too. With many factors, some factor always fits one or two rounded numbers.
     """
 
+    ways = [(text, *way) for text in factors for way in ((Decimal(text), "times"), (1 / Decimal(text), "divided by"))]
+
     def undo(pairs: Sequence[Pair]) -> str | None:
-        if all(map(_has_other_reading, pairs)):
+        numbers = _numbers(pairs)
+        if not numbers or all(map(_has_other_reading, pairs)):
             return None
-        for text in factors:
-            for factor, word in ((Decimal(text), "times"), (1 / Decimal(text), "divided by")):
-                lost = _explain_lost_digits(pairs, lambda gold, factor=factor: gold * factor)  # type: ignore[misc]
-                if lost == "" or (lost and (len(factors) == 1 or len(pairs) >= FEWEST_FACTOR_ROWS)):
-                    unit = f" (as {UNITS[text]})" if text in UNITS else ""
-                    return f"the numbers are gold's {word} {text}{unit}{lost}"
+        for text, factor, word in ways:
+            lost = _explain_lost_digits(numbers, factor)
+            if lost == "" or (lost and (len(factors) == 1 or len(pairs) >= FEWEST_FACTOR_ROWS)):
+                unit = f" (as {UNITS[text]})" if text in UNITS else ""
+                return f"the numbers are gold's {word} {text}{unit}{lost}"
         return None
 
     return undo
@@ -349,9 +357,7 @@ def scale_by(factors: Sequence[str]) -> Undo:
 def _has_other_reading(pair: Pair) -> bool:
     """Whether the prediction is gold's number as another country writes it: `1.234` for 1234."""
     gold = pair.gold_number
-    return (
-        gold is not None and isinstance(pair.predicted, str) and any(is_near(value, gold) for value, _ in number_readings(pair.predicted))
-    )
+    return gold is not None and isinstance(pair.predicted, str) and any(is_near(value, gold) for value, _ in readings(pair.predicted))
 
 
 def constant_factor(pairs: Sequence[Pair]) -> Fixed | None:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -11,11 +11,12 @@ from typing import Any, Final
 from evalsuite.compare.dates import date_readings
 from evalsuite.compare.numbers import Number, exact_of
 from evalsuite.compare.strict_columns import read_native
-from evalsuite.compare.values import Cell, is_written_form, read_cell, read_number
+from evalsuite.compare.values import Cell, is_written_form, number_readings, read_cell, read_number
 from evalsuite.core.dataclasses import dataclass
 
 DAY: Final = 86_400 * 10**9
 _EPOCH: Final = datetime(1970, 1, 1)
+_NOISE: Final = Decimal("1e-9")
 _ISO_HEAD: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -115,7 +116,13 @@ def decimals(value: Decimal) -> int:
 
 def is_near(a: Decimal, b: Decimal) -> bool:
     """Whether two numbers are equal within float noise."""
-    return a == b or abs(a - b) <= Decimal("1e-9") * max(abs(a), abs(b))
+    return a == b or abs(a - b) <= _NOISE * max(abs(a), abs(b))
+
+
+@lru_cache(maxsize=1 << 10)
+def readings(text: str) -> Sequence[tuple[Decimal, str]]:
+    """Return `number_readings` of a text."""
+    return tuple(number_readings(text))
 
 
 def instant(value: Any, *, native: bool) -> int | None:
