@@ -10,7 +10,7 @@ import os
 import time
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -80,12 +80,17 @@ class RunEntry:
         return metadata
 
     def results(self) -> list[Result]:
-        """Return the n results in gold order. Raises `OutputError` for a damaged line or another number of results than the run says."""
-        results = list(read_results(self.folder / RESULTS))
-        n = self.run.get("summary", {}).get("n_gold")
-        if n is not None and n != len(results):
-            hint = "the file is damaged or half copied: copy it again, or score the submission again"
-            raise OutputError(f"{self.folder / RESULTS}: {len(results)} results of {n}", hint=hint)
+        """Return the n results in gold order.
+
+        Raises `OutputError` for a damaged line or another number of results than the run says, `UsageError` if the run was replaced since
+        `run.json` was read.
+        """
+        with unreplaced(self.folder, self.run):
+            results = list(read_results(self.folder / RESULTS))
+            n = self.run.get("summary", {}).get("n_gold")
+            if n is not None and n != len(results):
+                hint = "the file is damaged or half copied: copy it again, or score the submission again"
+                raise OutputError(f"{self.folder / RESULTS}: {len(results)} results of {n}", hint=hint)
         return results
 
 
@@ -98,15 +103,52 @@ def read_run(folder: Path) -> RunEntry | None:
     return RunEntry(folder=folder, run=run, tags=tuple(map(str, tags)) if isinstance(tags, list) else ()) if not why_no_run(run) else None
 
 
+@contextmanager
+def unreplaced(folder: Path, run: Any) -> Iterator[None]:
+    """Read other files of a folder with this `run.json` in the block; without digests in it, nothing is checked.
+
+    Raises `UsageError`, also in place of an error of the block, if another process has removed or replaced the run: what was read may be
+    of another one, and is not damaged.
+    """
+    digests = run.get("digests") if isinstance(run, Mapping) else None
+    try:
+        yield
+    finally:
+        if digests is not None:
+            refuse_no_run(folder)
+            now = read_run_file(folder)
+            if not isinstance(now, Mapping) or now.get("digests") != digests:
+                failure = reading_failure(folder)
+                raise _changed_error(folder) if failure is None else reading_error(folder, failure)
+
+
+def read_files(folder: Path) -> tuple[bytes, bytes]:
+    """Return the bytes of `run.json` and `results.jsonl` of one run. Raises `UsageError` if there is none, or if it is being replaced."""
+    refuse_no_run(folder)
+    try:
+        run = (folder / RUN).read_bytes()
+        with unreplaced(folder, json_value(run)):
+            return run, (folder / RESULTS).read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise UsageError(f"no finished run in {folder}", hint=f"a run folder contains {RUN} and {RESULTS}") from None
+    except OSError as error:
+        raise reading_error(folder, error) from None
+
+
+def _changed_error(folder: Path) -> UsageError:
+    return UsageError(f"{folder / RUN} changed while it was read", hint="call the command again when nothing writes there")
+
+
 def read_run_file(folder: Path) -> Any:
     """Return the JSON value of `run.json`, None if unreadable. It takes a third of the time of `json` (10,000 runs)."""
     try:
-        return _json_value((folder / RUN).read_bytes())
+        return json_value((folder / RUN).read_bytes())
     except OSError:
         return None
 
 
-def _json_value(content: bytes) -> Any:
+def json_value(content: bytes) -> Any:
+    """Return the JSON value of the bytes of a `run.json`, None if they are none."""
     try:
         return msgspec.json.decode(content)
     except RecursionError:
@@ -227,13 +269,13 @@ def unreadable_error(folder: Path) -> UsageError:
     why = f"there is no {RESULTS}"
     if (folder / RESULTS).exists():
         try:
-            run = _json_value((folder / RUN).read_bytes())
+            run = json_value((folder / RUN).read_bytes())
         except OSError as error:
             return reading_error(folder / RUN, error)
         if newer := newer_version(run):
             return UsageError(f"{folder / RUN}: {newer}", hint="`pip install -U evalsuite` updates this one")
         if not (why := why_no_run(run)):
-            return UsageError(f"{folder / RUN} changed while it was read", hint="call the command again when nothing writes there")
+            return _changed_error(folder)
         why = f"{RUN}: {why}"
     return UsageError(f"{folder} is a damaged run: {why}", hint="copy it again, or score the submission again")
 

@@ -23,7 +23,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import submission_hash
 from evalsuite.runs.corrected_scores import merge_corrections
-from evalsuite.runs.history import RunEntry, read_run, refuse_no_run
+from evalsuite.runs.history import RunEntry, read_run, refuse_no_run, unreplaced
 from evalsuite.runs.run_files import read_results
 from evalsuite.runs.run_folder import RESULTS, RUN, RunFolder, claim
 from evalsuite.runs.run_options import RunOptions, changed_parts, chosen_rules, signature_parts
@@ -73,7 +73,7 @@ def merge(folders: Sequence[Path], out: Path) -> RunEntry:
     parts = _in_order(entries)
     first = parts[0]
     _check_alike(parts)
-    rows = [list(read_results(entry.folder / RESULTS)) for entry in parts]
+    rows = [_rows(entry) for entry in parts]
     results = _woven(parts, rows)
     run = _merge_run_objects(parts, results)
     plan = {"signature": first.run["signature"], "submission": first.run["submission"].get("hash", ""), "options": run["options"]}
@@ -85,6 +85,11 @@ def merge(folders: Sequence[Path], out: Path) -> RunEntry:
     merged = read_run(out)
     assert merged is not None
     return merged
+
+
+def _rows(part: RunEntry) -> list[Result]:
+    with unreplaced(part.folder, part.run):
+        return list(read_results(part.folder / RESULTS))
 
 
 def _entry(folder: Path) -> RunEntry:

@@ -4,22 +4,27 @@
 """
 
 import os
+import pkgutil
 import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from evalsuite.analysis.gold_checks.mutation import audit_gold
 from evalsuite.analysis.gold_checks.readiness import check_gold
-from evalsuite.analysis.receipts.verification import verify
+from evalsuite.analysis.receipts.verification import read_claims, verify
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import GoldError
+from evalsuite.core.errors import GoldError, UsageError
+from evalsuite.runs.history import one_run
 from evalsuite.runs.leaderboard_entries import Place, score_places
+from evalsuite.runs.rescoring import Shard, merge
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.runs.made import write_sides
@@ -68,6 +73,38 @@ def test_nothing_is_said_of_gold_that_changes_meanwhile(tmp_path: Path) -> None:
         with pytest.raises(GoldError, match="gold changed while it was read: t/r"):
             command(progress=lambda *_: (gold / "t" / "r.csv").write_text(WRONG) and None)
         (gold / "t" / "r.csv").write_text(HONEST)
+
+
+@pytest.mark.usefixtures("shared_fork_server")
+def test_a_run_that_is_replaced_meanwhile_is_not_mixed(tmp_path: Path) -> None:
+    """Whoever has read `run.json` takes no results of the run that replaces it, and calls nothing damaged."""
+    gold, honest = made(tmp_path)
+    old, new, saved = (tmp_path / name for name in ("run", "new", "saved"))
+    how: dict[str, Any] = {"isolation": "none", "jobs": 1, "shard": Shard(1, 1)}
+    run(honest, gold, RunOptions(out=new, rules="strict", **how))
+    run(honest, gold, RunOptions(out=saved, **how))
+    readers: dict[str, Callable[[], object]] = {
+        "evalsuite.runs.history.read_results": lambda: one_run(str(old)).results(),
+        "evalsuite.runs.rescoring.read_results": lambda: merge([old], tmp_path / "merged"),
+        "evalsuite.runs.history.json_value": lambda: read_claims(old, isolation="none"),
+    }
+    states = {"replaced": "changed while it was read$", "begun": "is an unfinished run$", "removed": "changed while it was read$"}
+    for (place, read), (state, says) in product(readers.items(), states.items()):
+        shutil.copytree(saved, old)
+        asked = pkgutil.resolve_name(place)
+
+        def read_late(*words: object, state: str = state, asked: Callable[..., object] = asked) -> object:
+            shutil.rmtree(old)
+            if state != "removed":
+                shutil.copytree(new, old)
+            if state == "begun":
+                (old / "run.json").rename(old / ".started.json")
+            return asked(*words)
+
+        with mock.patch(place, read_late), pytest.raises(UsageError, match=says):
+            read()
+        shutil.rmtree(old, ignore_errors=True)
+    assert not (tmp_path / "merged").exists()
 
 
 @contextmanager

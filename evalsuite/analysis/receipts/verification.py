@@ -27,7 +27,6 @@ from evalsuite.core.errors import (
     OutputError,
     UntrustedPluginError,
     UsageError,
-    reading_error,
 )
 from evalsuite.core.registry import fits, readable
 from evalsuite.core.types import METADATA_ARRAY, Gold, Result, Rule, Status, Submission, Task
@@ -44,7 +43,7 @@ from evalsuite.runs.corrected_scores import correct, warn_unapplied
 from evalsuite.runs.databases import Databases, connection_of, has_query
 from evalsuite.runs.executors import default_jobs
 from evalsuite.runs.gold_queries import is_scored_by, query_files
-from evalsuite.runs.history import METADATA_KEYS, RunEntry, read_run, refuse_no_run
+from evalsuite.runs.history import METADATA_KEYS, RunEntry, read_files, read_run
 from evalsuite.runs.instance_checks import skip_unscorable
 from evalsuite.runs.plan import by_tag, plan, refuse_changes, rules_of, signature_of, warnings_of
 from evalsuite.runs.rescoring import parse_shard, place_of
@@ -112,15 +111,9 @@ def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding]
     A `units.parquet` next to them is parsed in a worker, unless the `isolation` is none.
 
     Raises:
-        UsageError: there is no finished run.
+        UsageError: there is no finished run, or it was replaced meanwhile.
     """
-    refuse_no_run(folder)
-    try:
-        run, results = (folder / RUN).read_bytes(), (folder / RESULTS).read_bytes()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise UsageError(f"no finished run in {folder}", hint=f"a run folder contains {RUN} and {RESULTS}") from None
-    except OSError as error:
-        raise reading_error(folder, error) from None
+    run, results = read_files(folder)
     intact = is_intact(run, results)
     if intact is None:
         says = "contains no digests: changed at its end, or written by an earlier version"
