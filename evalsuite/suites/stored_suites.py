@@ -392,11 +392,15 @@ def load_suite(name: str, root: Path = ROOT) -> StoredSuite:
 
 
 def read_suite_file(path: Path) -> StoredSuite | None:
-    """Return the suite of a `suite.json`; None if there is none, or none that can be read."""
+    """Return the suite of a `suite.json`; None if there is none, or none that can be read.
+
+    Commands find a suite by its folder, so in a copied folder, or after a killed `suite rename`, it has the folder's name.
+    """
     try:
-        return from_json(read_json(path))
+        suite = from_json(read_json(path))
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
+    return suite if slug(suite.name) == path.parent.name else replace(suite, name=path.parent.name)
 
 
 def list_suites(root: Path = ROOT) -> list[StoredSuite]:
@@ -414,7 +418,8 @@ def delete_suite(name: str, root: Path = ROOT) -> None:
 def rename_suite(name: str, new: str, root: Path = ROOT) -> StoredSuite:
     """Return the suite under its new name. Raises `SuiteError` if the old one is missing or the new one exists.
 
-    Both files are written under other names first, so that a full disk leaves the suite as it was.
+    Both files are written under other names first, so that a full disk leaves the suite as it was. The folder is renamed last: after a
+    kill the same call completes it.
     """
     check_name(new)
     suite = load_suite(name, root)
@@ -429,14 +434,13 @@ def rename_suite(name: str, new: str, root: Path = ROOT) -> StoredSuite:
     try:
         _write_suite(renamed, new_file)
         write_atomically(new_yaml, f"name: {json.dumps(new, ensure_ascii=False)}\n" + "\n".join(rest))
+        new_file.replace(file)
+        new_yaml.replace(yaml)
         folder.rename(target)
     except OSError:
         for path in (new_file, new_yaml):
             path.unlink(missing_ok=True)
         raise
-    for path in (new_file, new_yaml):
-        moved = target / path.relative_to(folder)
-        moved.replace(moved.with_name(path.name.removeprefix(".").removesuffix(".new")))
     return renamed
 
 

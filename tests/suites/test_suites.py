@@ -2,6 +2,8 @@
 
 import json
 import math
+import shutil
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from evalsuite.runs.history import find_runs, one_run, tag_run
 from evalsuite.runs.history_index import query
 from evalsuite.suites.stored_suites import SuiteError, delete_suite, list_suites, load_suite, rename_suite, save_suite, slug
 from tests.command_server import command_server
+from tests.runs.store.every_moment import killed
 from tests.suites.made import INPUTS, METADATA, REFERENCES, Frame, capitals
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -223,6 +226,20 @@ def test_rename_and_delete(tmp_path: Path) -> None:
     assert (tmp_path / "suites" / "cities" / "gold" / "suite.yaml").read_text() == 'name: "cities"\nhidden: true\n'
     delete_suite("cities", tmp_path)
     assert [suite.name for suite in list_suites(tmp_path)] == ["other"]
+
+
+def test_a_killed_rename_is_completed_by_the_same_call(tmp_path: Path) -> None:
+    """Killed before any change: the suite is there under the old name or, complete, under the new one; a copied folder is a suite too."""
+    capitals(tmp_path)
+    for moment in count(1):
+        if not killed(lambda: rename_suite("capitals", "cities", tmp_path), tmp_path, moment):
+            break
+        assert [suite.name for suite in list_suites(tmp_path)] == ["capitals"]
+        assert load_suite("capitals", tmp_path).name == "capitals"
+    assert moment > 5
+    copy = shutil.copytree(tmp_path / "suites" / "cities", tmp_path / "suites" / "towns")
+    assert [suite.name for suite in list_suites(tmp_path)] == ["cities", "towns"]
+    assert sorted(path.name for path in (copy / "gold").iterdir() if path.suffix != ".part") == ["suite.yaml", "suite_eval.jsonl"]
 
 
 def test_history_answers_sql_and_changes_nothing(tmp_path: Path) -> None:
