@@ -364,13 +364,14 @@ def remove_run(entry: RunEntry) -> None:
 
 
 def submission_folder(run_folder: Path, run: Mapping[str, Any]) -> Path:
-    """Return the submission's folder as named in `run.json`, relative to where runs are usually started.
+    """Return the submission's folder as named in `run.json`: relative to the folder of the run's history, to here, or to one above the run.
 
     A folder of the same name that is no submission is taken only if there is no other.
     """
-    folder = Path(str(run["submission"]["folder"]))
-    place = run_folder.resolve()
-    starts = [*(place.parents[at] for at in (2, 1, 0) if at < len(place.parents)), Path.cwd()]
+    folder, above = Path(str(run["submission"]["folder"])), run_folder.resolve().parents
+    # Of a run that `--out` put elsewhere it is not known where it was started.
+    history = above[2:3] if run_folder.resolve().parts[-3:-1] == RUNS_FOLDER.parts else ()
+    starts = [*history, Path.cwd(), *above[:3]]
     places = [start / folder for start in starts if (start / folder).is_dir()]
     return next(filter(is_submission, places), next(iter(places), folder))
 

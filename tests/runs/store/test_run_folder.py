@@ -346,6 +346,15 @@ def test_the_submission_of_a_run_is_no_folder_that_only_has_its_name(tmp_path: P
         if submission:
             (place / "results_metadata.jsonl").touch()
         assert submission_folder(here / "run", named) == place
+    # Two submissions have the name: that of the folder of the history, else that of here, else the nearest one above the run.
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/results_metadata.jsonl").touch()
+    (tmp_path / "a/sub/results_metadata.jsonl").touch()
+    monkeypatch.chdir(tmp_path / "a")
+    assert submission_folder(here / "run", named) == tmp_path / "a/sub"
+    assert submission_folder(here / ".evalsuite/runs/run", named) == here / "sub"
+    monkeypatch.chdir("/")
+    assert submission_folder(here / "run", named) == here / "sub"
 
 
 def test_what_is_a_finished_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
