@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any, Final
 from evalsuite.compare.columns import UnreadTable, packed_table
 from evalsuite.compare.packed_text import BLOCK, OddError
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import ImportRef
-from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK
+from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK, failure
 from evalsuite.core.types import Answer, Fault, Result, Table, Task
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import AnswerFiles, FromRoot, Inode
@@ -47,7 +46,7 @@ def send_blocks(payloads: Mapping[str, Any], judge: socket.socket, most: int) ->
 
 
 def _send_table(table: UnreadTable, judge: socket.socket, most: int) -> None:
-    """Send the blocks of a table and an end; if they turn out not to be plain, a marker and the table of the exact reader."""
+    """Send the blocks of a table and an end; if they turn out not to be plain, or fail, a marker and the table of the exact reader."""
     n_bytes = 0
     try:
         for frame in table.frames():
@@ -58,21 +57,28 @@ def _send_table(table: UnreadTable, judge: socket.socket, most: int) -> None:
         else:
             send(judge, _END)
             return
-    except (OddError, MemoryError):
+    except (ClosedError, ConnectionError):
+        raise
+    except Exception:  # the exact reader reports what is wrong, if it fails too
         n_bytes = 0
     send(judge, _ODD)
-    send(judge, _encode_table(table.source.read_table, most) if n_bytes <= most else encode_payloads({"table": _too_long(most)}))
+    send(judge, _encode(lambda: {"table": table.source.read_table() if n_bytes <= most else _too_long(most)}, ["table"], most)[1])
 
 
-def _encode_table(read: Callable[[], Table | Fault], most: int) -> bytes:
-    """Encode the table or fault that a reading returns."""
-    try:
-        payload = encode_payloads({"table": read()})
-    except FaultError as error:
-        return encode_payloads({"table": error.fault})
-    except (MemoryError, RecursionError):
-        return encode_payloads({"table": Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")})
-    return payload if len(payload) <= most else encode_payloads({"table": _too_long(most)})
+def _encode(read: Callable[[], Mapping[str, Any]], names: Sequence[str], most: int) -> tuple[Mapping[str, Any], bytes]:
+    """Return payloads and their message; a fault under each of these names if they cannot be read or sent."""
+    from evalsuite.runs.task_execution import read_or_fault
+
+    def both() -> tuple[Mapping[str, Any], bytes]:
+        payloads = read()
+        return payloads, encode_payloads(payloads)
+
+    encoded = read_or_fault(both)
+    if isinstance(encoded, Fault) or len(encoded[1]) > most:
+        faults = dict.fromkeys(names, encoded if isinstance(encoded, Fault) else _too_long(most))
+        return faults, encode_payloads(faults)
+    payloads, payload = encoded
+    return payloads, payload
 
 
 def _too_long(most: int) -> Fault:
@@ -165,14 +171,10 @@ def _read_one(request: "ReadRequest", files: AnswerFiles, judge: socket.socket, 
     if is_equal:
         yield None
     else:
-        payloads = read_prediction(request, files).payloads
-        payload = encode_payloads(payloads)
-        if len(payload) > most:
-            payload = encode_payloads(dict.fromkeys(request.wanted, _too_long(most)))
+        payloads, payload = _encode(lambda: read_prediction(request, files).payloads, request.wanted, most)
         yield None
         send(judge, payload)
-        if len(payload) <= most:
-            send_blocks(payloads, judge, most)
+        send_blocks(payloads, judge, most)
         # The tables that came in blocks have been read only now.
         send(judge, _json(files.digests()))
     for copy in copies:
@@ -206,7 +208,19 @@ def score_answers(order: str, packed: bytes) -> Iterator[bytes]:
     OFFICIAL_CALLBACK.set(lambda _: send(PROCESS.parent, OFFICIAL))
     with _ending_worker():
         for task in unpack_tasks(packed):
-            yield whole_line(score_task(task, _gold_inodes, order)).encode()
+            yield whole_line(_score_or_fault(task, partial(score_task, task, _gold_inodes, order))).encode()
+
+
+def _score_or_fault(task: Task, score: Callable[[], Result]) -> Result:
+    """Return the result of scoring an answer; a bug is a fault of the tool, also outside of its scorer."""
+    from evalsuite.runs.instance_checks import unjudged_result
+
+    try:
+        return score()
+    except (MemoryError, RecursionError, ClosedError, ConnectionError):
+        raise
+    except Exception as error:
+        return unjudged_result(task, failure("evalsuite", error).fault)
 
 
 # By instance id: the payloads of an answer and the digests of its files.
@@ -244,11 +258,11 @@ def _judge_answer(order: str, task: Task, reader: socket.socket | None, most: in
     from evalsuite.runs.task_execution import Prediction, score_task, second_stage
 
     if not opens_files(task):
-        return score_task(task, order=order)
+        return _score_or_fault(task, partial(score_task, task, order=order))
     assert reader is not None
     started = time.monotonic()
     if (found := equal.pop(task.instance.instance_id, None)) is not None:
-        result = second_stage(order)(task, Prediction(payloads=found[0]))
+        result = _score_or_fault(task, partial(second_stage(order), task, Prediction(payloads=found[0])))
         return replace(result, digests=dict(found[1]), seconds=time.monotonic() - started)
     if wants_database(task):
         # A full reader has sent that and ended.
@@ -257,8 +271,8 @@ def _judge_answer(order: str, task: Task, reader: socket.socket | None, most: in
     payload = _receive(reader, most)
     if payload == FULL:
         return None
-    read = partial(receive_table, reader, most=most)
-    result = second_stage(order)(task, Prediction(payloads=decode_payloads(payload, read)))
+    prediction = Prediction(payloads=decode_payloads(payload, partial(receive_table, reader, most=most)))
+    result = _score_or_fault(task, partial(second_stage(order), task, prediction))
     return replace(result, digests=_digests(task, reader), seconds=time.monotonic() - started)
 
 

@@ -102,8 +102,11 @@ def missing_result(task: Task) -> Result:
 
 
 def fault_result(task: Task, fault: Fault, *, status: Status = "submission_fault", seconds: float = 0.0) -> Result:
-    """Return the result of an instance whose answer could not be read or compared: 0 under every rule, none if the machine is at fault."""
-    if side_of(fault) == "setup":
+    """Return the result of an instance whose answer could not be read or compared: 0 under every rule.
+
+    It has no score if the machine or the tool is at fault.
+    """
+    if side_of(fault) in ("setup", "tool"):
         return unjudged_result(task, fault, seconds=seconds)
     reason = FAULTS[fault.code].message if status == "missing" else describe(fault)
     details: dict[str, Any] = {} if status == "missing" else {"hint": FAULTS[fault.code].hint}

@@ -97,12 +97,22 @@ def _read(form: Any) -> Any:
     """Read the tables of a payload; a table that cannot be read becomes its fault."""
     if isinstance(form, list):
         return list(map(_read, form))
+    return read_or_fault(form.read) if isinstance(form, UnreadTable) else form
+
+
+def read_or_fault(read: Callable[[], Any]) -> Any:
+    """Return the result of reading an answer. What prevents it, a bug of the reader included, comes back as a fault."""
     try:
-        return form.read() if isinstance(form, UnreadTable) else form
+        return read()
     except FaultError as error:
         return error.fault
     except (MemoryError, RecursionError):
         return Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")
+    except Exception as error:
+        # An OSError without a number is a library's own.
+        if isinstance(error, OSError) and error.errno is not None:
+            return machine_fault(f"this machine cannot read the file: {reason_of(error)}")
+        return failure("the reader", error).fault
 
 
 def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
@@ -112,8 +122,9 @@ def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
     started = time.perf_counter()
     payloads: dict[str, Any] = {}
     for form in request.wanted:
-        try:
-            payloads[form] = read_answer(
+        payloads[form] = read_or_fault(
+            partial(
+                read_answer,
                 form,
                 answer_type=request.answer_type,
                 value=request.value,
@@ -125,15 +136,7 @@ def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
                 evaluator=request.evaluator,
                 dialect=request.dialect,
             )
-        except FaultError as error:
-            payloads[form] = error.fault
-        except (MemoryError, RecursionError):
-            payloads[form] = Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")
-        except OSError as error:
-            if error.errno is None:
-                # A library's, about the content.
-                raise
-            payloads[form] = machine_fault(f"this machine cannot read the file: {reason_of(error)}")
+        )
     return Prediction(payloads=payloads, seconds=time.perf_counter() - started)
 
 
@@ -198,8 +201,8 @@ def _run_check(task: Task, check: Check, payloads: Mapping[str, Any], helper: He
     entry = SCORERS.load(check.scorer)
     outcome = partial(Outcome, check=check, from_query=check.computed is not None or entry.marker.reads == "query")
     form = payloads[entry.marker.reads]
-    if (unread := _find_machine_fault(form)) is not None:
-        return outcome(score=Score(official=None, reason=describe(unread)), fault=unread, side="setup")
+    if (unread := _find_own_fault(form)) is not None:
+        return outcome(score=Score(official=None, reason=describe(unread)), fault=unread, side=side_of(unread))
     if isinstance(form, Fault):
         return outcome(score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
     try:
@@ -228,10 +231,10 @@ def _run_check(task: Task, check: Check, payloads: Mapping[str, Any], helper: He
     return outcome(score=_drop_blocked(score, blocked), fault=fault_of_gold)
 
 
-def _find_machine_fault(form: Any) -> Fault | None:
-    """Return the machine's fault in a payload or a part of it; a scorer would blame the answer for it."""
+def _find_own_fault(form: Any) -> Fault | None:
+    """Return the fault of the machine or the reader in a payload or a part of it; a scorer would blame the answer for it."""
     parts = form.values() if isinstance(form, Mapping) else form if isinstance(form, list | tuple) else [form]
-    return next((part for part in parts if isinstance(part, Fault) and side_of(part) == "setup"), None)
+    return next((part for part in parts if isinstance(part, Fault) and side_of(part) in ("setup", "tool")), None)
 
 
 def gold_tables(task: Task, check: Check, *, equal_result: Sequence[Table] | None = None) -> Sequence[Table]:

@@ -58,7 +58,7 @@ def tree_score_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     metrics = [parameters.get(key) for key in ("metrics", "types_metrics", "leaves_metrics")]
     try:
         prepare(treeval_schema_of(schema, parameters.get("id_field")), *metrics, exclusive=bool(parameters.get("exclusive")))
-    except (ValueError, JsonRefError) as error:
+    except (SchemaError, JsonRefError) as error:
         yield Problem(code="BAD_SPEC", message=str(error), hint="write a Treeval schema: one type name for each leaf, [x] for a list of x")
 
 
@@ -118,7 +118,7 @@ def tree_score(
 
         official = _by_position(scored, answers, len(references), lost)
         strict = scored(predictions, invented, compat=False)
-    except (ValueError, JsonRefError, GoldValidationError) as error:
+    except (SchemaError, JsonRefError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from None
     notes = [f"{count_words(len(invented), 'record')} that gold does not have"] if invented else []
     notes += [f"{n_repaired} of {count_words(len(answers), 'record')} repaired"] if n_repaired else []
@@ -410,7 +410,7 @@ def _infer(gold: Any, *, widen: bool, id_field: str | None = None) -> dict[str, 
     records = gold if isinstance(gold, list) else [gold]
     try:
         schema = infer_schema(records, widen=widen, notify=lambda _: None)
-    except (ValueError, TreeLimitError) as error:
+    except (SchemaError, TreeLimitError) as error:
         raise FaultError("BAD_SPEC", f"no schema can be inferred from gold: {error}", side="gold") from error
     schema.get("properties", {}).pop(id_field, None)
     return schema

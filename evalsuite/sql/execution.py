@@ -303,8 +303,7 @@ def _statement_faults() -> Iterator[None]:
     except OSError as error:
         raise unread_database_error(reason_of(error)) from None
     except Exception as error:
-        failure("the statement", error)
-        raise FaultError("WORKER_DIED", f"the worker died {RUNNING.died}") from None
+        raise failure("the statement", error) from None
 
 
 def read_fingerprint(connection: Connection, limits: QueryLimits) -> str:

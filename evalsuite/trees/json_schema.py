@@ -43,7 +43,7 @@ DEFAULTS = "x-eval-defaults"
 
 
 class SchemaError(ValueError):
-    """A schema that cannot be used; `path` is the schema path, the text `path: message`."""
+    """A schema, or metrics or records for it, that cannot be used; `path` is the schema path, the text `path: message`."""
 
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__(f"{path}: {message}" if path else message)
@@ -603,12 +603,12 @@ def infer_schema(
     different values, each seen three times on average, get an `enum`.
 
     Raises:
-        ValueError: no value at all.
+        SchemaError: no value at all.
         TreeLimitError: the values exceed a limit.
     """
     values = list(values)
     if not values:
-        raise ValueError("there is no record")
+        raise SchemaError("there is no record")
     alternatives = inspect(values, limits, of_gold=True)
     return _Inference(widen, notify, alternatives).schema(values, "")
 

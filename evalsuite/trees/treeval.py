@@ -19,7 +19,7 @@ from evalsuite.core.errors import count_words, did_you_mean, reason_of
 from evalsuite.core.runtime import without_collection
 from evalsuite.trees.all_pairs import Chosen, Columns, Floats, np, pick
 from evalsuite.trees.eval_schema import SchemaNode, read_treeval_schema
-from evalsuite.trees.json_schema import NUMBER_OR_TEXT, join
+from evalsuite.trees.json_schema import NUMBER_OR_TEXT, SchemaError, join
 from evalsuite.trees.json_values import ABSENT, canonical_order
 from evalsuite.trees.treeval_by_value import ReferenceRaisesError, is_regular, score_by_value, surplus_raises
 from evalsuite.trees.treeval_counts import (
@@ -351,14 +351,14 @@ def treeval_score(
         The score in [0, 1] (`TreevalResult.score`) and everything that it is made of.
 
     Raises:
-        ValueError: no records, sequences of unequal length, a schema or metrics that cannot be used, a reference of the wrong shape.
+        SchemaError: no records, sequences of unequal length, a schema or metrics that cannot be used, a reference of the wrong shape.
         TreeLimitError: two lists too long for `max_cells`.
         FaultError: a metric of your own failed.
     """
     if len(predictions) != len(references):
-        raise ValueError(f"{count_words(len(predictions), 'prediction')} for {count_words(len(references), 'reference')}")
+        raise SchemaError(f"{count_words(len(predictions), 'prediction')} for {count_words(len(references), 'reference')}")
     if not references:
-        raise ValueError("no records")
+        raise SchemaError("no records")
     branch, signature = prepare(schema, metrics, types_metrics, leaves_metrics, exclusive=exclusive, compat=compat)
     signature += f"|hierarchical:{str(hierarchical).lower()}|compat:{str(compat).lower()}"
     options = Options(compat=compat, max_cells=max_cells)
@@ -428,7 +428,7 @@ def prepare(
 ) -> tuple[SchemaNode, str]:
     """Return the schema with its metrics, and their signature (`string=levenshtein|...`).
 
-    Raises ValueError for a schema or metrics that cannot be used; for an unknown metric with the closest known one.
+    Raises SchemaError for a schema or metrics that cannot be used; for an unknown metric with the closest known one.
     """
     branch = read_treeval_schema(schema)
     by_name, by_type = all_metrics(metrics, compat=compat), with_defaults(types_metrics)
@@ -452,13 +452,13 @@ def prepare(
 
 
 def _add_metric(name: str, metrics: dict[str, Metric], where: str) -> None:
-    """Add the text metric of that name to `metrics` if it is not there. Raises ValueError for an unknown name."""
+    """Add the text metric of that name to `metrics` if it is not there. Raises SchemaError for an unknown name."""
     if name in metrics:
         return
     from evalsuite import METRICS, get_metric
 
     if name not in METRICS:
-        raise ValueError(f"{where}: unknown metric {name!r}; {did_you_mean(name, [*metrics, *METRICS])}")
+        raise SchemaError(f"{where}: unknown metric {name!r}; {did_you_mean(name, [*metrics, *METRICS])}")
     metrics[name] = text_metric(name, get_metric(name))
 
 

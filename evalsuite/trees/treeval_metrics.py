@@ -17,7 +17,7 @@ from evalsuite.core.metric import Metric as TextMetric
 from evalsuite.core.metric import MetricError
 from evalsuite.trees.all_pairs import Floats, np
 from evalsuite.trees.eval_schema import SchemaNode, read_treeval_schema
-from evalsuite.trees.json_schema import CHOICE, NUMBER_OR_TEXT, TYPES, join, type_key
+from evalsuite.trees.json_schema import CHOICE, NUMBER_OR_TEXT, TYPES, SchemaError, join, type_key
 from evalsuite.trees.json_values import number_in_text
 
 
@@ -275,7 +275,7 @@ class CorpusMetric(PairMetric):
 def all_metrics(more: "Mapping[str, Any] | Sequence[Any] | None", *, compat: bool = False) -> dict[str, Metric]:
     """Return the metrics without requirements (exact_match, its other name boolean_accuracy, levenshtein), and `more`.
 
-    With `compat` the former are the reference's. Raises ValueError for an invalid metric, or a range that is not two finite numbers, low
+    With `compat` the former are the reference's. Raises SchemaError for an invalid metric, or a range that is not two finite numbers, low
     before high.
     """
     standard: list[Metric] = [ExactMatch(compat=compat), ExactMatch(name="boolean_accuracy", compat=compat), Levenshtein(compat=compat)]
@@ -284,7 +284,7 @@ def all_metrics(more: "Mapping[str, Any] | Sequence[Any] | None", *, compat: boo
         metric = _leaf_metric(name, entry)
         low, high = metric.score_range
         if not float("-inf") < low < high < float("inf"):
-            raise ValueError(f"metric {name!r}: score_range must be two finite numbers, low before high")
+            raise SchemaError(f"metric {name!r}: score_range must be two finite numbers, low before high")
         by_name[name] = metric
     return by_name
 
@@ -297,21 +297,21 @@ def _leaf_metric(name: str, entry: Any) -> Metric:
         try:
             return text_metric(name, metric_from(entry) if not isinstance(entry, TextMetric) else entry)
         except MetricError as error:
-            raise ValueError(f"metric {name!r}: {error.message}" + (f" ({error.hint})" if error.hint else "")) from error
+            raise SchemaError(f"metric {name!r}: {error.message}" + (f" ({error.hint})" if error.hint else "")) from error
     if isinstance(entry, Metric):
         return entry
     if callable(compute := getattr(entry, "compute", None)):
         ends, better = getattr(entry, "score_range", (0.0, 1.0)), getattr(entry, "higher_is_better", True)
         return CorpusMetric(name=name, function=compute, score_range=ends, higher_is_better=better)
     if not callable(entry):
-        raise ValueError(f"metric {name!r} is neither a metric object nor a function")
+        raise SchemaError(f"metric {name!r} is neither a metric object nor a function")
     return PairMetric(name=name, function=entry)
 
 
 def text_metric(name: str, metric: TextMetric) -> Metric:
-    """Return a text metric as a leaf metric, with its range and direction. Raises ValueError for one without bounds."""
+    """Return a text metric as a leaf metric, with its range and direction. Raises SchemaError for one without bounds."""
     if metric.low is None or metric.high is None:
-        raise ValueError(f"the metric {name!r} has no bounds; pass a metric object with a score_range")
+        raise SchemaError(f"the metric {name!r} has no bounds; pass a metric object with a score_range")
 
     def evaluated(prediction: Any, reference: Any) -> float | None:
         try:
@@ -384,7 +384,7 @@ def create_tree_metrics(
         exclusive: whether an entry of a leaf replaces its type's metrics.
 
     Raises:
-        ValueError: a leaf without metrics, a path the schema lacks, a reserved name, a schema that cannot be read.
+        SchemaError: a leaf without metrics, a path the schema lacks, a reserved name, a schema that cannot be read.
     """
     branch = read_treeval_schema(schema)
     choose_metrics(branch, leaves_metrics, types_metrics, exclusive)
@@ -414,9 +414,9 @@ def is_of_shape(node: SchemaNode, values: Sequence[Any]) -> bool:
 
 
 def check_reference(branch: SchemaNode, record: Any, name: str) -> None:
-    """Raise ValueError with the path if an expected record does not have the schema's shape; null is allowed below the root."""
+    """Raise SchemaError with the path if an expected record does not have the schema's shape; null is allowed below the root."""
     if not isinstance(record, dict):
-        raise ValueError(f"{name} must be an object, found {type(record).__name__}")
+        raise SchemaError(f"{name} must be an object, found {type(record).__name__}")
     waiting: list[tuple[SchemaNode, Any, str]] = [(branch, record, "")]
     while waiting:
         node, value, path = waiting.pop()
@@ -424,14 +424,14 @@ def check_reference(branch: SchemaNode, record: Any, name: str) -> None:
             continue
         if node.is_object:
             if not isinstance(value, dict):
-                raise ValueError(f"{name}: {path} must be an object, found {type(value).__name__}")
+                raise SchemaError(f"{name}: {path} must be an object, found {type(value).__name__}")
             waiting.extend((child, value.get(child.key), join(path, child.key)) for child in node.children)
         elif not node.structural:
             if isinstance(value, dict | list):
                 hint = "name its parts in the schema, or leave it out with x-eval-skip"
-                raise ValueError(f"{name}: {path} must be a plain value, found {type(value).__name__}; {hint}")
+                raise SchemaError(f"{name}: {path} must be a plain value, found {type(value).__name__}; {hint}")
         elif not isinstance(value, list):
-            raise ValueError(f"{name}: {path} must be a list, found {type(value).__name__}")
+            raise SchemaError(f"{name}: {path} must be a list, found {type(value).__name__}")
         else:
             waiting.extend((node.item, item, f"{path}[{place}]") for place, item in enumerate(value))
 
@@ -440,24 +440,24 @@ def names_of(entry: Any, where: str) -> list[str]:
     """Return metric names, written as one text or as a list, tuple or set of texts."""
     names = [entry] if isinstance(entry, str) else list(entry) if isinstance(entry, Iterable) and not isinstance(entry, Mapping) else None
     if names is None or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{where} must be a metric name or a list of them")
+        raise SchemaError(f"{where} must be a metric name or a list of them")
     reserved = [name for name in names if name in ROOT_KEYS]
     if reserved:
-        raise ValueError(f"{where}: {reserved[0]!r} is a reserved name")
+        raise SchemaError(f"{where}: {reserved[0]!r} is a reserved name")
     return sorted(names) if isinstance(entry, set | frozenset) else names
 
 
 def choose_metrics(branch: SchemaNode, leaves: Any, types_metrics: Mapping[Any, Any] | None, exclusive: bool, path: str = "") -> None:
-    """Give each leaf the names of its metrics, in place. Raises ValueError as `create_tree_metrics` does."""
+    """Give each leaf the names of its metrics, in place. Raises SchemaError as `create_tree_metrics` does."""
     types = {type_key(key): names_of(value, f"types_metrics[{key!r}]") for key, value in (types_metrics or {}).items()}
     types.setdefault(NUMBER_OR_TEXT, types.get("string", []))
     leaves = {} if leaves is None else leaves
     if not isinstance(leaves, Mapping):
-        raise ValueError(f"leaves_metrics at {path or 'the top'} must be an object, as in the schema")
+        raise SchemaError(f"leaves_metrics at {path or 'the top'} must be an object, as in the schema")
     for key in leaves:
         if key not in branch.by_key:
             hint = did_you_mean(str(key), list(branch.by_key))
-            raise ValueError(f"leaves_metrics names {join(path, str(key))}, which the schema lacks; {hint}")
+            raise SchemaError(f"leaves_metrics names {join(path, str(key))}, which the schema lacks; {hint}")
     for child in branch.children:
         leaf_path, field, entry = join(path, child.key), child.item if child.is_array else child, leaves.get(child.key)
         if field.structural:
@@ -469,6 +469,6 @@ def choose_metrics(branch: SchemaNode, leaves: Any, types_metrics: Mapping[Any, 
         field.metrics = tuple({*own_names, *(() if own_names and exclusive else types.get(field.json_type, ()))})
         if not field.metrics:
             hint = "" if field.json_type in TYPES else f"; {did_you_mean(field.json_type, TYPES)}"
-            raise ValueError(
+            raise SchemaError(
                 f"no metric for the leaf {leaf_path} of type {field.json_type!r}: name one in types_metrics or leaves_metrics{hint}"
             )

@@ -368,7 +368,10 @@ def test_the_user_may_interrupt() -> None:
 # Where a broad `except` neither re-raises nor can be narrower -> what it makes of an error.
 BROAD = {
     "core/plugin_calls.py": "a fault: the one place where somebody else's code is called",
-    "runs/task_execution.py": "a fault of a bundled scorer",
+    "runs/task_execution.py": "a fault of a bundled scorer, or of the reader",
+    "runs/answer_workers.py": "a fault of the tool around a scorer; a table that the exact reader reads instead",
+    "readers/load_answer.py": "no copy of gold: the answer is read itself",
+    "readers/paths.py": "no file that may be a copy of gold: the answer is read itself",
     "cli/gate.py": "the exit code of an error nobody foresaw",
     "sandbox/worker_main.py": "a fault of the tool (a call), or the worker's end, which the parent records",
     "sandbox/program_channel.py": "the answer to the other process, which raises it there",

@@ -243,3 +243,16 @@ def test_gold_in_another_container(gold: Any, answer: Any, hint: str) -> None:
         assert (found.official, found.strict) == (0, 0)
         for reason in filter(None, (found.reason, found.strict_reason)):
             assert reason.endswith(f"; {hint}") if hint else "the answer" not in reason
+
+
+def test_a_bug_is_not_golds_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ValueError of the comparison itself is passed on; only what a schema, metrics or records of gold cause is gold's fault."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("planted")
+
+    with pytest.raises(FaultError, match="unknown metric"):
+        score("tree_score", '{"a": 1}', gold={"a": 1}, types_metrics={"integer": "exactt"})
+    monkeypatch.setattr("evalsuite.scorers.tree_scorers.treeval_score", fail)
+    with pytest.raises(ValueError, match="planted"):
+        score("tree_score", '{"a": 1}', gold={"a": 1})

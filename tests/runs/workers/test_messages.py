@@ -230,6 +230,23 @@ def test_a_big_table_of_a_database_crosses_block_by_block(tmp_path: Path) -> Non
     assert (found["big"].code, found["small"].n_rows) == ("LIMIT", 1)
 
 
+@pytest.mark.parametrize(("n_broken", "code"), [(1, None), (2, "SCORER_ERROR")])
+def test_a_bug_while_a_table_is_sent(n_broken: int, code: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact reader takes over where sending blocks fails; if that fails too it is the tool's fault, and the other tables arrive."""
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE big AS SELECT i AS n FROM range(3_000) r(i)")
+        connection.execute("CREATE TABLE small AS SELECT 1 AS n")
+
+    def fail(*_: object) -> None:
+        raise KeyError("planted")
+
+    for place in ("compare.columns.packed_block", "readers.duckdb_tables._Rows.read_table")[:n_broken]:
+        monkeypatch.setattr(f"evalsuite.{place}", fail)
+    _, found = crossed(path)
+    assert (getattr(found["big"], "code", None), found["small"].n_rows) == (code, 1)
+
+
 @pytest.mark.usefixtures("shared_fork_server")
 def test_the_parent_of_workers_unpickles_nothing(example: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of the example, with texts, tables, databases and trees, needs no unpickling in the process that starts the workers."""

@@ -1,5 +1,6 @@
 """The pool: a death or a time-out costs one instance, and nothing else about workers moves a result."""
 
+import json
 import math
 import mmap
 import os
@@ -16,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -29,13 +31,14 @@ from evalsuite.core.types import Result, Task
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
-from evalsuite.runs.instance_checks import missing_result
+from evalsuite.runs.answer_workers import score_answers
+from evalsuite.runs.instance_checks import JUDGE, missing_result
 from evalsuite.runs.plan import plan
 from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair, seconds_of, set_up
 from evalsuite.sandbox import fork_server
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
 from evalsuite.sandbox.limits import Budget, Clock, descendants
-from evalsuite.sandbox.messages import DATA, FULL, OFFICIAL, reply, send
+from evalsuite.sandbox.messages import DATA, FULL, OFFICIAL, pack_tasks, reply, send
 from evalsuite.sandbox.rpc_client import RpcClient, await_ready
 from evalsuite.sandbox.worker_main import Memory
 from evalsuite.scorers import SCORERS
@@ -422,6 +425,22 @@ def test_no_kill_from_outside_makes_a_zero(n_kills: int, tmp_path: Path) -> None
         is_done.set()
         killer.join()
     assert len(results) == 60
+
+
+@pytest.mark.parametrize(
+    "place", ["readers.csv_table._read_with_csv", "readers.paths.AnswerFiles.digests", "runs.task_execution.table_names"]
+)
+def test_a_bug_is_no_zero(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of the reader, or around the scorer, is the tool's fault: the answer has no score."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("planted")
+
+    monkeypatch.setattr(f"evalsuite.{place}", fail)
+    # A worker's call, of which nothing must stay in this process.
+    (line,) = copy_context().run(list, score_answers(JUDGE, pack_tasks(tasks_of(*tables(tmp_path, 1)))))
+    row = json.loads(line)
+    assert (row["status"], row["fault"], row["score"], row["official"]) == ("scorer_fault", "SCORER_ERROR", None, None)
 
 
 @pytest.mark.usefixtures("alone")
