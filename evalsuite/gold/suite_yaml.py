@@ -131,14 +131,15 @@ def _size_with_aliases(node: Any, sizes: dict[int, int]) -> int:
 
 
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_TEXT, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
 # 1:30 is 90, and 010 is 8.
 _ODD_BASE = re.compile(r"[-+]?(?:0[0-7_]+|[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?)")
 
 
 def refuse_ambiguous(node: Any, where: str) -> None:
-    """Raise if a key is repeated in a mapping, at any depth (YAML itself would keep the last one), or is no plain text.
+    """Raise if a key is repeated in a mapping, at any depth (YAML itself would keep the last one), or is a list or a mapping.
 
-    Raise too if YAML counts a plain value by sixties or eights.
+    Raise too if YAML counts a plain value by sixties or eights. Each key is then read as its text, as in JSON: `0:` names column "0".
     """
     import yaml
 
@@ -165,6 +166,8 @@ def refuse_ambiguous(node: Any, where: str) -> None:
             if key in keys:
                 raise GoldError(f"{place}: the key {key!r} is repeated", hint="keep each key once")
             keys.add(key)
+            if key_node.tag != _MERGE:
+                key_node.tag = _TEXT
             nodes.append(value_node)
 
 

@@ -171,7 +171,8 @@ def _digest_of_suite(content: bytes) -> str:
     if b"judge" in content:
         import yaml
 
-        with contextlib.suppress(yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError):
+        # Keys of several types have no order.
+        with contextlib.suppress(yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError, TypeError):
             keys = yaml.safe_load(content.decode("utf-8-sig"))
             if isinstance(keys, dict) and keys.pop("judge", None) is not None:
                 content = json.dumps(keys, sort_keys=True, default=str).encode()

@@ -66,7 +66,7 @@ TYPES: list[tuple[Any, str, list[Any], list[Any]]] = [
     (list[int], "list of integer", [[], [1], (1,)], [[1.0], [True], 1, "1"]),
     (str | list[str], "text or list of text", ["x", [], ["x", "y"], ("x",)], [1, [1], ["x", None], {"x": "y"}]),
     (Sequence[int] | None, "list of integer or null", [[1, 2], None], [[1.5], [True], 1, "12"]),
-    (dict[str, float], "object of number", [{}, {"a": 1}], [{"a": "1"}, [1]]),
+    (dict[str, float], "object of number", [{}, {"a": 1}], [{"a": "1"}, {1: 1}, [1]]),
     (Annotated[int, Within(-1, 10**6)] | None, "integer from -1 to 1000000 or null", [-1, 10**6, None], [-2, 10**6 + 1, 0.5, True]),
     (
         dict[str, Annotated[float, Within(0)]],

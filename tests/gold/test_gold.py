@@ -199,10 +199,10 @@ def test_the_suites_defaults_stand_under_a_checks_own_parameters(tmp_path: Path)
 
 
 def test_values_that_json_cannot_keep(tmp_path: Path) -> None:
-    """Those of YAML stay what they are: a day, a key that is a number; an id that gold lacks is told with the nearest."""
+    """Those of YAML stay what they are, as a day, but keys are texts; an id that gold lacks is told with the nearest."""
     suite = "defaults:\n  shout_match: {times: 2026-01-02, loud: {1: [2.5, {3: x}]}}\n  number_match: {precision: .inf}\n"
     gold = read_gold(folder(tmp_path, entry("a"), entry("i", "number_match", {"gold": 1}), suite=suite))
-    assert dict(gold.instances[0].checks[0].parameters) == {"gold": "a", "times": date(2026, 1, 2), "loud": {1: [2.5, {3: "x"}]}}
+    assert dict(gold.instances[0].checks[0].parameters) == {"gold": "a", "times": date(2026, 1, 2), "loud": {"1": [2.5, {"3": "x"}]}}
     assert dict(gold.instances[1].checks[0].parameters) == {"gold": 1, "precision": math.inf}
     check_ids(gold, ["a"])
     with pytest.raises(UsageError, match="no instance 'b' in gold") as told:

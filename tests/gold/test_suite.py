@@ -109,6 +109,12 @@ def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
     }
 
 
+def test_keys_are_texts(tmp_path: Path) -> None:
+    """Also those that are numbers, dates or words of YAML: a column is named by its position as by its header, as in JSON."""
+    suite = read(tmp_path, "defaults:\n  table_match: &t {abs_tol: {0: 0.1, on: 0.2, 2024-01-01: 0.3}}\n  tables_match: {<<: *t}\n")
+    assert suite.defaults["tables_match"] == suite.defaults["table_match"] == {"abs_tol": {"0": 0.1, "on": 0.2, "2024-01-01": 0.3}}
+
+
 # Each line stands for ten times what the one before it does.
 _BOMB = "    a0: &a0 [x]\n" + "".join(f"    a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
 
