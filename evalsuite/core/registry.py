@@ -268,7 +268,7 @@ def _type_check(annotation: Any, is_bounded: bool) -> Callable[[Any], bool]:
         return lambda value: isinstance(value, list | tuple) and all(map(inner, value))
     if origin in (dict, Mapping):
         keys, inner = _type_check(parts[0], is_bounded), _type_check(parts[1], is_bounded)
-        return lambda value: isinstance(value, Mapping) and all(map(keys, value)) and all(map(inner, value.values()))
+        return lambda value: isinstance(value, Mapping) and all((*map(keys, value), *map(inner, value.values())))
     if annotation in (float, int):
         numbers = (int, float) if annotation is float else int
         return lambda value: isinstance(value, numbers) and not isinstance(value, bool)

@@ -15,7 +15,7 @@ from evalsuite.core.disk_cache import DiskCache, code_stamp
 from evalsuite.core.errors import FaultError
 from evalsuite.core.runtime import package_version
 from evalsuite.core.status import kind_of
-from evalsuite.core.types import Result, Task
+from evalsuite.core.types import Check, Result, Task
 from evalsuite.readers.gold_files import GoldFiles
 from evalsuite.readers.paths import FromRoot, Inode, content_digest, open_confined, resolve_in_side
 from evalsuite.runs.batch_scoring import is_batch
@@ -33,8 +33,8 @@ _DIGITS: Final = 64
 _KEY: Final = 32
 # Libraries with data or rules of text metrics and comparators. The base contains those that read tables.
 _PACKAGES: Final = ("numpy", "scipy", "regex", "confusable_homoglyphs", "sacrebleu", "pyphen", "wordfreq")
-# Not those that may use a local model.
-_KEYED: Final = frozenset(SCORERS.bundled) - {"bertscore", "hedging_language"}
+# Metrics that may use a local model.
+_WITH_MODEL: Final = ("bertscore", "hedging_language")
 
 
 class ScoreCache:
@@ -141,7 +141,7 @@ def task_key(task: Task, base: str, gold: GoldFiles, digests: Mapping[str, str],
     on. None for a task without an answer, one whose `digests` lack one of its files, or one scored by a plugin or by a metric that may
     use a local model: neither the plugin's code nor the model is in the key.
     """
-    if task.answer is None or task.answer.fault is not None or any(check.scorer not in _KEYED for check in task.instance.checks):
+    if task.answer is None or task.answer.fault is not None or not all(map(_is_keyed, task.instance.checks)):
         return None
     paths = dict.fromkeys(task.answer.paths)  # the key already covers the order of a list and repetitions
     if any(len(digests.get(path, "")) != _DIGITS for path in paths):
@@ -151,11 +151,19 @@ def task_key(task: Task, base: str, gold: GoldFiles, digests: Mapping[str, str],
     except (OSError, ValueError):
         return None
     # The reason of a faulty check contains its position, so the position is in the key.
-    checks = [[check.scorer, dict(check.parameters), check.where if check.problems else ""] for check in task.instance.checks]
+    checks = [
+        [check.scorer, dict(check.parameters), check.where if check.problems else "", check.is_further] for check in task.instance.checks
+    ]
     bytes_of = {"gold": {name: gold.digests[name] for name in names}, "answer": {path: digests[path] for path in paths}}
     described = [base, task.instance.instance_id, task.rules, checks, task.answer.answer_type, task.answer.value, bytes_of, state]
     text = json.dumps(described, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _is_keyed(check: Check) -> bool:
+    """Return whether a key covers all that a check depends on: neither the code of a plugin nor a local model."""
+    own_metrics = str(check.parameters.get("metrics")) if check.scorer == "tree_score" else ""
+    return check.scorer in SCORERS.bundled and not any(name == check.scorer or name in own_metrics for name in _WITH_MODEL)
 
 
 def _gold_files(task: Task, gold: GoldFiles) -> list[str]:

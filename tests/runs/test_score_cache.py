@@ -1,5 +1,6 @@
 """The score cache: an unchanged instance is never scored twice, and whatever could move a verdict misses."""
 
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -97,13 +98,35 @@ def test_another_version_of_a_library_misses(place: Path) -> None:
     assert not was_asked(place)
 
 
-@pytest.mark.parametrize(("scorer", "is_kept"), [("bertscore", False), ("hedging_language", False), ("exact_match", True)])
-def test_a_metric_with_a_model_is_not_kept(tmp_path: Path, scorer: str, is_kept: bool) -> None:
+OWN = {"near": {"bertscore": {"model": "tiny"}}}
+
+
+@pytest.mark.parametrize(
+    ("scorer", "parameters", "is_kept"),
+    [
+        *(("bertscore", {"gold": "a cat", "model": "tiny"}, False), ("hedging_language", {"model": "tiny"}, False)),
+        *(("exact_match", {"gold": "a cat"}, True), ("tree_score", {"gold": {"a": "cat"}}, True)),
+        ("tree_score", {"gold": {"a": "cat"}, "metrics": OWN, "leaves_metrics": {"a": "near"}}, False),
+    ],
+)
+def test_a_metric_with_a_model_is_not_kept(tmp_path: Path, scorer: str, parameters: dict[str, Any], is_kept: bool) -> None:
     """Nothing in the key says which files the folder of the model contains."""
-    parameters = {"gold": "a cat"} if is_kept else {"gold": "a cat", "model": "tiny"}
-    write_sides(tmp_path / "sub", tmp_path / "gold", {"m": (scorer, parameters, "a cat")})
+    write_sides(tmp_path / "sub", tmp_path / "gold", {"m": (scorer, parameters, '{"a": "cat"}' if "tree" in scorer else "a cat")})
     assert scored(tmp_path).results[0].status == "scored"
     assert (tmp_path / "cache" / "memo.sqlite").exists() is is_kept
+
+
+def test_a_further_scorer_of_the_suite_that_becomes_a_check_misses(tmp_path: Path) -> None:
+    """Before, it filled a column; now the better of both is the score."""
+    parameters = {"gold": "the cat sat on the mat"}
+    write_sides(tmp_path / "sub", tmp_path / "gold", {"m": ("f1", parameters, "the cat sat on a mat")})
+    suite = tmp_path / "gold" / "suite.yaml"
+    suite.write_text("scorers: [bleu, f1]\nscore: bleu\n")
+    before = scored(tmp_path).results[0]
+    suite.unlink()
+    checks = [{"func": name, "parameters": parameters} for name in ("bleu", "f1")]
+    (tmp_path / "gold" / "made_eval.jsonl").write_text(json.dumps({"instance_id": "m", "evaluation": checks}))
+    assert (before.scorer, scored(tmp_path).results[0].scorer) == ("bleu", "f1")
 
 
 def test_a_fault_of_gold_is_said_at_its_line(tmp_path: Path) -> None:
