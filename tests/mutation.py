@@ -134,8 +134,8 @@ IMPORTED += ("rich.console", "rich.table", "scipy.optimize", "scipy.stats", "sql
 # Folders of tests that call no command and no scorer by its parameters, or that compare names only.
 UNCONCERNED = {*["attacks", "benchmarks", "browser", "conformance", "meta", "newcomer", "platforms", "sandbox", "stats", "upstream"]}
 CPU_SECONDS, WALL_SECONDS, LATE = 60, 200, -1000
-# The option of `prctl` by which a process becomes the parent of what its descendants leave.
-_ADOPT = 36
+# Options of `prctl`: a process becomes the parent of what its descendants leave, and gets a signal when its own parent ends.
+_ADOPT, _WITH_PARENT = 36, 1
 # Events of a test that starts a process, itself or through the command server.
 STARTS = {"os.fork", "os.posix_spawn", "socket.connect", "subprocess.Popen"}
 
@@ -514,6 +514,7 @@ def _in_fork(job: Any, log: Path, wall_seconds: float = WALL_SECONDS, cpu_second
         code = 99
         try:
             os.setsid()
+            ctypes.CDLL(None).prctl(_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
             # A limit on the CPU time would be passed on to workers, and a run refuses one of less than its answers may take.
             signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
             out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -13,7 +13,7 @@ import pytest
 from evalsuite.cli.commands import COMMANDS as TABLE_OF_COMMANDS
 from evalsuite.cli.commands import GROUPED
 from evalsuite.cli.parser import load_command
-from tests.processes import finished
+from tests.processes import LIMIT_SECONDS, finished
 from tests.terminal.commands import COMMANDS, FLIPPED, Command
 from tests.terminal.pty_harness import C_LOCALE, Shown, piped, run
 
@@ -109,7 +109,8 @@ def test_a_read_only_folder(writes: bool, made: Path) -> None:
         pytest.skip("this system lets no user mount a folder read-only for himself (unshare)")
     commands = [command for command in COMMANDS if command.writes == writes]
     lines = json.dumps([shlex.split(command.line) for command in commands])
-    shown = piped([*mount, sys.executable, "-c", CALLS, lines], cwd=made).raw.splitlines()
+    # As long as each of them alone may take.
+    shown = piped([*mount, sys.executable, "-c", CALLS, lines], cwd=made, timeout=LIMIT_SECONDS * len(commands)).raw.splitlines()
     for command, (code, _, errors) in zip(commands, map(json.loads, shown), strict=True):
         if not writes:
             assert code == command.code, (command, errors)
