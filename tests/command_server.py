@@ -212,7 +212,7 @@ def serve(alive: int, listening: int, listening_for_workers: int, folder: str) -
         os._exit(0)
     os.close(listening_for_workers)
     _import_everything()
-    _look_up_everything()
+    _look_up_everything(folder)
     # What is to be called at the end of this process is not for the commands.
     atexit._clear()
     _serve(alive, listening, _be_command)
@@ -264,7 +264,7 @@ def _compile_patterns() -> None:
             getattr(pattern, method)
 
 
-def _look_up_everything() -> None:
+def _look_up_everything(folder: str) -> None:
     """Fill the caches that every command would fill again."""
     from evalsuite.cli.commands import COMMANDS
     from evalsuite.cli.parser import build, load_command
@@ -277,11 +277,14 @@ def _look_up_everything() -> None:
     build()
     for name in COMMANDS:
         load_command(name)
-    _run_commands()
+    _run_commands(folder)
 
 
-def _run_commands() -> None:
-    """Run some commands here: what Python notes at the first call of a function takes a small command most of its time."""
+def _run_commands(folder: str) -> None:
+    """Run some commands here: what Python notes at the first call of a function takes a small command most of its time.
+
+    What they write lies in the server's folder, which goes with it also if it is killed meanwhile.
+    """
     from evalsuite.cli import main
 
     checks = {"a": ("string_match", {"gold": "Rome"}), "b": ("number_match", {"gold": "4"})}
@@ -299,7 +302,7 @@ def _run_commands() -> None:
         "validate sub --gold gold --isolation none",
         "no-such-command",
     )
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    with tempfile.TemporaryDirectory(dir=folder) as scene, contextlib.chdir(scene):
         for place, rows in (("gold/t_eval.jsonl", spec), ("sub/results_metadata.jsonl", answers)):
             Path(place).parent.mkdir()
             Path(place).write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -181,7 +181,10 @@ class _Standard:
         if is_signature and cls is not owner:
             # A class that inherits has an `__init__` of its own.
             return None
-        standard = dataclasses.make_dataclass(cls.__name__, _standard_fields(vars(cls)[_SPECS].values()), frozen=self._frozen)
+        # Each method that is not asked for takes as long to compile as `__init__`.
+        is_whole = self._name == "__dataclass_params__"
+        methods: dict[str, Any] = {"init": is_whole or is_signature, "repr": is_whole, "eq": is_whole, "frozen": is_whole and self._frozen}
+        standard = dataclasses.make_dataclass(cls.__name__, _standard_fields(vars(cls)[_SPECS].values()), **methods)
         attribute = inspect.signature(standard) if is_signature else getattr(standard, self._name)
         if not is_signature:
             setattr(cls, self._name, attribute)
