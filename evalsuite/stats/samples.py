@@ -27,11 +27,12 @@ class StatsError(EvalsuiteError, ValueError):
 def check_scores(scores: Sequence[float], *, at_least: int = 1) -> list[float]:
     """Return the n scores as floats. Raises `StatsError` for fewer than `at_least` (0 or 1), and for None, NaN, infinity or text."""
     typed: Sequence[object] = scores
-    if isinstance(typed, str | bytes) or any(isinstance(score, str | bytes) for score in typed):
+    kinds = set(map(type, typed))
+    if isinstance(typed, str | bytes) or any(issubclass(kind, str | bytes) for kind in kinds):
         raise StatsError("scores must be numbers, not text", hint="convert them first: float(text)")
     if len(scores) < at_least:
         raise StatsError("no scores")
-    values = [math.nan if score is None else float(score) for score in scores]
+    values = [math.nan if score is None else float(score) for score in scores] if type(None) in kinds else list(map(float, scores))
     if not all(map(math.isfinite, values)):
         at = next(i for i, value in enumerate(values) if not math.isfinite(value))
         raise StatsError(f"score {at} of {len(values)} is {scores[at]}", hint="leave unscored instances out, or count them as 0, first")
