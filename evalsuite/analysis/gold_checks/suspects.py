@@ -153,6 +153,9 @@ _CONCENTRATIONS: Final = (0.5, 2.0, 8.0, 32.0)
 _SPREAD, _SEEN, _LEAST_SPREAD, _MOST_SPREAD = 1.2, 10.0, 0.4, 2.5
 _HARDEST, _N_DIFFICULTIES = 4.0, 11
 _MOST_ABLE: Final = 5.0
+# Two explanations are about as likely if their log evidence differs by less; real submissions follow the model less closely than simulated
+# ones. They are different if the expected numbers of wrong golds differ by more than a few, and by more than this part of all.
+_CLOSE, _FEW, _SMALL_PART = 15.0, 2.0, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +171,14 @@ class Posterior:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The posterior of each instance, and by (submission, its source) the share of its answers that are copied."""
+    """The posterior of each instance, and by (submission, its source) the share of its answers that are copied.
+
+    If two explanations fit about as well, the posterior is their mean, and `n_wrong` the expected number of wrong golds by each.
+    """
 
     posteriors: Mapping[str, Posterior]
     copies: Mapping[tuple[str, str], float]
+    n_wrong: tuple[int, int] | None = None
 
 
 def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
@@ -180,19 +187,37 @@ def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
     places = {name: at for at, name in enumerate(voters)}
     answers = [{places[name]: answer for name, answer in own.items()} for own in votes.values()]
     # Many copies look like the truth: searching copies before doubting gold may explain all votes better.
-    items, copies, _ = max((_fit_items(answers, len(voters), gold_first=first) for first in (False, True)), key=lambda fitted: fitted[2])
+    shown, n_wrong = _likely(*(_fit_items(answers, len(voters), gold_first=first) for first in (False, True)))
     by_instance = {}
-    for name, item in zip(votes, items, strict=True):
-        others = item.truth[1 : 1 + len(item.classes)]
-        likeliest = item.classes[int(np.argmax(others))] if len(others) and max(others) > item.truth[-1] else ""
-        right = {voters[j]: float(p) for j, p in zip(item.voters, item.right, strict=True)}
-        by_instance[name] = Posterior(float(1 - item.truth[0]), likeliest, right)
-    return Fit(by_instance, {(voters[a], voters[b]): share for (a, b), share in copies.items()})
+    for name, *items in zip(votes, *(items for items, *_ in shown), strict=True):
+        truth, right = (sum(getattr(item, what) for item in items) / len(items) for what in ("truth", "right"))
+        classes, others = items[0].classes, truth[1:-1]
+        likeliest = classes[int(np.argmax(others))] if len(others) and max(others) > truth[-1] else ""
+        by_instance[name] = Posterior(
+            float(1 - truth[0]), likeliest, {voters[j]: float(p) for j, p in zip(items[0].voters, right, strict=True)}
+        )
+    copies = max((copies for _, copies, _ in shown), key=len)
+    shares = {(voters[a], voters[b]): share for (a, b), share in copies.items()}
+    return Fit(by_instance, shares, n_wrong)
 
 
-def _fit_items(
-    answers_of_instances: Sequence[Mapping[int, str]], n_voters: int, *, gold_first: bool
-) -> tuple[Sequence["_Item"], Copies, float]:
+# The items, the copies, and the evidence for both.
+_Fitted = tuple[Sequence["_Item"], Copies, float]
+
+
+def _likely(by_votes: _Fitted, by_gold: _Fitted) -> tuple[Sequence[_Fitted], tuple[int, int] | None]:
+    """Return the likelier explanation, or both with their numbers of wrong golds.
+
+    If half of the submissions resemble each other, and so do the rest, the votes do not tell which half is right: an explanation by many
+    wrong golds is not taken alone if the one that trusts gold is about as likely.
+    """
+    many, few = (math.fsum(1 - float(item.truth[0]) for item in items) for items, *_ in (by_votes, by_gold))
+    if 0 < by_votes[2] - by_gold[2] < _CLOSE and many - few > max(_FEW, _SMALL_PART * len(by_votes[0])):
+        return (by_votes, by_gold), (round(few), round(many))
+    return [max(by_votes, by_gold, key=lambda fitted: fitted[2])], None
+
+
+def _fit_items(answers_of_instances: Sequence[Mapping[int, str]], n_voters: int, *, gold_first: bool) -> _Fitted:
     """Return (the weighted items, the copies, the evidence for both). With `gold_first` copies are searched before gold is doubted; without
     copies there is then no evidence.
     """
@@ -534,6 +559,16 @@ class Suspects:
     outlook: Outlook = field(default_factory=Outlook)
 
 
+def _notes_of_fit(fitted: Fit) -> Iterator[str]:
+    """Yield which submissions copy, and that two explanations are open."""
+    for (copy, other), share in fitted.copies.items():
+        yield f"{copy} shares {share:.0%} of its answers with {other} beyond chance: they are not two voices"
+    if fitted.n_wrong is not None:
+        few, many = fitted.n_wrong
+        golds = f"{few} wrong golds and more copied answers, or {many} and fewer"
+        yield f"two explanations fit the answers about as well: {golds}; the suspicion is their mean"
+
+
 def suspects(
     entries: Sequence[RunEntry],
     *,
@@ -575,8 +610,7 @@ def suspects(
     votes = {name: run_results for name in ids if (run_results := _votes(name, scores, answers))}
     fitted = fit(votes)
     posteriors = fitted.posteriors
-    for (copy, other), share in fitted.copies.items():
-        notes.append(f"{copy} shares {share:.0%} of its answers with {other} beyond chance: they are not two voices")
+    notes += _notes_of_fit(fitted)
     notes += _pairs_without_difference(list(firsts), votes, fitted.copies)
     found_suspects = []
     for name, run_results in votes.items():

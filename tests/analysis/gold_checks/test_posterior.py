@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from evalsuite.analysis.gold_checks.suspects import fit
+from evalsuite.analysis.gold_checks.suspects import _notes_of_fit, fit
 from tests.analysis.gold_checks.gold_worlds import N_WRONG, WORLDS, World
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -85,3 +85,15 @@ def test_a_family_cannot_outvote_gold() -> None:
     found = fit(votes)
     assert {name for pair in found.copies for name in pair} == {f"run{j}" for j in range(4)}
     assert wrong == set(sorted(votes, key=lambda item: -found.posteriors[item].p_wrong)[:N_WRONG])
+
+
+def test_two_halves_that_agree_leave_gold_open() -> None:
+    """Where many wrong golds explain the votes of two halves a little better than copies do, no right gold is called wrong for certain."""
+    copies = ((1, 0), (2, 0), (3, 0), (5, 4), (6, 4), (7, 4))
+    votes, wrong, _ = World(copies=copies, copied=0.9).draw(5)
+    found = fit(votes)
+    few, many = found.n_wrong or (0, 0)
+    assert 0 < few <= N_WRONG < many
+    assert f"{few} wrong golds and more copied answers, or {many} and fewer" in list(_notes_of_fit(found))[-1]
+    assert max(found.posteriors[item].p_wrong for item in votes if item not in wrong) < 0.7
+    assert max(found.posteriors[item].p_wrong for item in wrong) > 0.9
