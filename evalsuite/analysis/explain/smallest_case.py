@@ -505,7 +505,7 @@ def bundle(
 
 
 def _no_case_error(instance_id: str, why: str) -> UsageError:
-    return UsageError(f"{instance_id} has no verdict that could be kept: {why}", hint="a bundle needs an answer that a scorer compared")
+    return UsageError(f"{instance_id} cannot be reduced to a smaller case: {why}", hint="a bundle needs an answer that a scorer compared")
 
 
 def collect_smallest_case(task: Task, prediction: Prediction) -> Result:

@@ -193,7 +193,7 @@ def test_databases_shrink_and_come_back_with_their_types(tmp_path: Path) -> None
 def test_without_a_verdict_there_is_no_bundle(small: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing handed in, or a file that cannot be read, is an error that says why."""
     write_submission(small[0], {"total": "47"})
-    with pytest.raises(UsageError, match="capital has no verdict that could be kept: missing"):
+    with pytest.raises(UsageError, match="capital cannot be reduced to a smaller case: missing"):
         bundle(small[1], small[0], "capital", isolation="none")
     assert main(["bundle", "nobody", "--result_dir", str(small[0]), "--gold", str(small[1])]) == 2
     assert "no instance 'nobody' in gold" in capsys.readouterr().err
