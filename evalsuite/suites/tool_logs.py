@@ -318,7 +318,7 @@ class _Targets:
         if not self.texts or self.can_be_index != self.can_be_text:
             return ""
         n = f"{len(self.texts)} targets" if len(self.texts) > 1 else "1 target"
-        return f"{n} may be the index of an option or its text, and the log does not tell: taken for the index"
+        return f"{n} may be the index of an option or its text, and the log does not say which: taken for the index"
 
 
 def _naming_verdict(log: ForeignLog, names: Sequence[str]) -> ForeignLog:
