@@ -73,7 +73,7 @@ class ArchiveChecks:
         for folder in accumulate(folders, "{}/{}".format):
             self._folder(folder)
         if (other := self._files.get(key := _fold_name(name))) is not None:
-            same = "occurs twice" if other == name else f"differs from {other!r} only in case"
+            same = "occurs twice" if other == name else f"differs from {other!r} only in case or Unicode form"
             raise FaultError("BAD_PATH", f"{name!r} {same}")
         if key in self._folders:
             raise FaultError("BAD_PATH", f"{name!r} is a file and a folder")
@@ -89,7 +89,7 @@ class ArchiveChecks:
         if key in self._files:
             raise FaultError("BAD_PATH", f"{name!r} is a file and a folder")
         if (other := self._folders.setdefault(key, name)) != name:
-            raise FaultError("BAD_PATH", f"{name!r} differs from {other!r} only in case")
+            raise FaultError("BAD_PATH", f"{name!r} differs from {other!r} only in case or Unicode form")
 
     @staticmethod
     def _parts(name: str) -> list[str]:

@@ -715,7 +715,7 @@ def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) ->
         raise UsageError(f"the data has no {what} column {name!r}", hint=hint)
     cells = []
     for row, raw in enumerate(data[name], start=1):
-        cell = _single_text(raw, row, name)
+        cell = _single_text(raw, row, name, what)
         if not cell and not allow_empty:
             raise UsageError(f"row {row}: the {what} column {name!r} is blank", hint="fill it in, or pass --allow-empty")
         cells.append(cell or "")
@@ -759,13 +759,14 @@ def references_of(values: Sequence[Any] | None) -> list[str] | None:
     return all_texts(values, what="reference")
 
 
-def _single_text(cell: Any, row: int, name: str) -> str | None:
+def _single_text(cell: Any, row: int, name: str, what: str) -> str | None:
     """Return the cell as text; of a list its only element. Raises `UsageError` for a list of several, which is ambiguous."""
     cell = cell.tolist() if hasattr(cell, "tolist") else cell
     if not isinstance(cell, list | tuple):
         return _text_of_cell(cell)
     if len(cell) > 1:
-        hint = "one text per cell; several references of one question are a list as `gold` in a gold folder"
+        several = "; several references of one question are a list as `gold` in a gold folder" if what == "reference" else ""
+        hint = f"one text per cell{several or '; write one row for each'}"
         raise UsageError(f"row {row}: the column {name!r} contains a list of {len(cell)}", hint=hint)
     return _text_of_cell(cell[0]) if cell else None
 

@@ -530,13 +530,14 @@ class _Chooser:
         lazy = not self.compat and str(node.get("$ref", "")).startswith(DEFINITIONS)
         skip = "x-eval-skip" in node if self.compat else node.get("x-eval-skip", False) is not False
         if lazy or skip or "x-eval-compare" in node:
+            if not (lazy or children):
+                self.add_any_type(node, path)
             return
         if not children:
             if not self.compat:
                 check_types(node, path, _defaults)
             entry, why = self.comparator(node)
-            if not self.compat and "type" not in node and (path or self.types):  # a schema that says nothing is more likely a mistake
-                node["type"] = ["string", "number", "boolean", "object", "array"]
+            if self.add_any_type(node, path):
                 entry, why = "exact", "a value of any type"
             node["x-eval-compare"] = copy.deepcopy(entry)
             self.notify(Notice("chosen", path, f"x-eval-compare {json.dumps(entry)}: {why}"))
@@ -545,6 +546,13 @@ class _Chooser:
             if align:
                 node["x-eval-align"] = align
             self.notify(Notice("chosen", path, f"x-eval-align {json.dumps(align or {'ordered': True})}: {why}"))
+
+    def add_any_type(self, node: dict[str, Any], path: str) -> bool:
+        """Whether a leaf that says nothing of its type gets every type; a whole schema that says nothing is more likely a mistake."""
+        if self.compat or "type" in node or not (path or self.types):
+            return False
+        node["type"] = ["string", "number", "boolean", "object", "array"]
+        return True
 
     def comparator(self, node: dict[str, Any]) -> tuple[Any, str]:
         """Return (the entry of `x-eval-compare`, the reason)."""

@@ -530,7 +530,7 @@ def test_a_schema_that_cannot_be_read_is_a_fault_of_gold(tmp_path: Path, scorer:
         assert UNREADABLE[result.instance_id][1] in result.reason
 
 
-@pytest.mark.parametrize("anything", [True, {}, {"description": "what it weighs"}])
+@pytest.mark.parametrize("anything", [True, {}, {"description": "what it weighs"}, {"x-eval-compare": "exact"}])
 def test_a_field_of_any_value_is_compared(anything: Any) -> None:
     """`true`, and a schema that says nothing of the type, is any value: the same one is right, another one costs."""
     for schema in ({"type": "object", "properties": {"a": anything, "n": {"type": "integer"}}}, {"properties": {"a": anything}}):
