@@ -62,7 +62,7 @@ def compare_command(
     suite: Annotated[str | None, Option(help="the names are of runs of this suite: A is SUITE/A", metavar="SUITE")] = None,
     shift: Annotated[bool, Option("--shift", help="also test whether scores are distributed differently, by field or by scorer")] = False,
     labels: Annotated[list[Path] | None, Option(metavar="FILE.csv", help="human labels of answers, one file for each run in order")] = None,
-    all_: Annotated[bool, Option("--all", help="list every flip and every field")] = False,
+    all_: Annotated[bool, Option("--all", help="list every flip, group and field")] = False,
     verbose: Annotated[
         bool, Option("--verbose", "-v", help="show both reasons of each flip, the tests, the seed and the signature")
     ] = False,

@@ -19,6 +19,7 @@ from evalsuite.reports.document import (
     Table,
     Tile,
     and_more,
+    cut_text,
     grade,
     id_list,
     p_value,
@@ -42,6 +43,8 @@ MOST_FLIPS = 10
 # Most flips of a brief report that take two lines each.
 MOST_ANSWERS = 4
 MOST_FIELDS = 20
+MOST_GROUPS = 40
+MOST_CLUSTER_TEXT = 200
 
 
 def comparison_facts(comparison: "Comparison") -> tuple[str, ...]:
@@ -250,15 +253,17 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
         rows: Sequence[PairedDifference] = getattr(candidate, attribute)
         if len({row.name for row in rows}) > 1 or any(row.n < candidate.total.n for row in rows):
             family = sum(len(getattr(c, attribute)) for c in comparison.candidates)
-            columns = _difference_columns(comparison, name, rows, lambda row: row, family=family)
-            table = Table(columns=columns, rows=rows)
-            yield Section(title=f"{label} by {name}", kind=name, of=candidate.label, table=table, is_folded=True)
+            parts_shown = rows if everything else rows[:MOST_GROUPS]
+            columns = _difference_columns(comparison, name, parts_shown, lambda row: row, family=family)
+            table = Table(columns=columns, rows=parts_shown)
+            below = and_more(len(rows) - len(parts_shown), f"{name}s", "--all lists them")
+            yield Section(title=f"{label} by {name}", kind=name, of=candidate.label, table=table, below=below, is_folded=True)
     if candidate.fields:
         ordered = sorted(candidate.fields, key=lambda field: -abs(field.f1.difference or 0))
-        parts_shown = ordered if everything else ordered[:MOST_FIELDS]
+        fields_shown = ordered if everything else ordered[:MOST_FIELDS]
         family = sum(len(c.fields) for c in comparison.candidates)
         by_field: list[Column[FieldDifference]] = [
-            *_difference_columns(comparison, "field (F1)", parts_shown, lambda field: field.f1, family=family),
+            *_difference_columns(comparison, "field (F1)", fields_shown, lambda field: field.f1, family=family),
             Column(name="precision", words=lambda f: _signed_words(f.precision[1] - f.precision[0]), is_number=True),
             Column(name="recall", words=lambda f: _signed_words(f.recall[1] - f.recall[0]), is_number=True),
         ]
@@ -266,9 +271,9 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
             title=f"{label} by field, the largest difference first",
             kind="field",
             of=candidate.label,
-            table=Table(columns=by_field, rows=parts_shown),
-            lines=("", *_draw_differences(field.f1 for field in parts_shown)) if drawn else (),
-            below=and_more(len(ordered) - len(parts_shown), "fields", "--all lists them"),
+            table=Table(columns=by_field, rows=fields_shown),
+            lines=("", *_draw_differences(field.f1 for field in fields_shown)) if drawn else (),
+            below=and_more(len(ordered) - len(fields_shown), "fields", "--all lists them"),
             is_folded=True,
         )
     if candidate.shift:
@@ -310,7 +315,7 @@ def method_facts(comparison: "Comparison") -> Iterator[tuple[str, str]]:
     if comparison.n_unapplied:
         yield "errata", f"{comparison.n_unapplied} stale or expired, not applied to the corrected scores"
     if comparison.clusters:
-        yield "clusters", clean(comparison.clusters)
+        yield "clusters", cut_text(clean(comparison.clusters), MOST_CLUSTER_TEXT)
     if comparison.signature:
         yield "signature", clean(comparison.signature)
     if comparison.level != "cells":

@@ -102,6 +102,11 @@ class StoredSuite:
         return method
 
     @property
+    def clusters(self) -> dict[str, list[str]]:
+        """Return cluster -> the ids of its cases, of an imported suite with several cases for one sample; else empty."""
+        return dict(self.extra.get("clusters", {}))
+
+    @property
     def input_texts(self) -> list[str]:
         """The inputs of the n cases."""
         return [case.input for case in self.test_cases]
@@ -346,6 +351,7 @@ def save_suite(suite: StoredSuite, root: Path = ROOT) -> Path:
     # JSON is YAML, so the texts need no quoting rules of their own.
     about = {"name": suite.name, "description": suite.description, "judge": suite.extra.get("judge")}
     about |= {"scorers": list(suite.scorers)} if suite.scorers[1:] else {}
+    about |= {"groups": suite.clusters, "clusters": list(suite.clusters)}
     lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in about.items() if value)
     write_atomically(folder / "gold" / "suite.yaml", "".join(lines))
     _write_suite(suite, folder / _FILE)

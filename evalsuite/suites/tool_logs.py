@@ -28,7 +28,7 @@ from evalsuite.readers.paths import refuse_endless
 from evalsuite.runs.history import RUNS_FOLDER, find_runs
 from evalsuite.runs.run_files import SCHEMA_VERSION, escape_invisible, write_atomically
 from evalsuite.runs.run_folder import RUN, RunFolder, new_folder
-from evalsuite.runs.summary import summarise
+from evalsuite.runs.summary import summarise, tags_by_instance
 from evalsuite.suites.stored_suites import (
     ROOT,
     StoredSuite,
@@ -190,6 +190,9 @@ def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
     for case in chain.from_iterable(run.cases for run in log.runs):
         cases.setdefault(case.key, case)
     references = [case.reference for case in cases.values()]
+    groups: dict[str, list[str]] = {}
+    for case in cases.values():
+        groups.setdefault(case.source_id, []).append(case.key)
     new = new_suite(
         log.suite,
         scorer,
@@ -197,6 +200,8 @@ def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
         references=references if any(text is not None for text in references) else None,
         case_ids=list(cases),
         description=f"imported from {log.format}",
+        # Epochs, repeats and prompts of one sample are not independent.
+        extra={"clusters": groups} if len(groups) < len(cases) else None,
         foreign=True,
     )
     if not has_suite(log.suite, root):
@@ -217,14 +222,20 @@ def _save_run(log: ForeignLog, run: LoggedRun, at: int, suite: StoredSuite, root
     write_atomically(submission / METADATA, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     results = [_verdict_as_result(log, case.id, by_key.get(case.id), suite.scorer) for case in suite.test_cases]
     digest = data_hash([case.input for case in run.cases], [case.output for case in run.cases])
+    tags = tags_by_instance(suite.clusters.items())
+    summary = summarise(results, rules="strict", groups=tags, clusters=list(suite.clusters))
     imported = {"imported_from": log.format, "imported_digest": log.digest, "imported_number": at}
     about = {
         "schema_version": SCHEMA_VERSION,
         "signature": f"import:{log.format}|data:{suite.data_hash}",
         "options": {"rules": "strict"},
         "submission": {"folder": str(submission), "n_objects": len(rows), "hash": digest},
-        "gold": {"folder": str(gold_of(suite.name, root)), "name": suite.name, "hash": suite.data_hash, "n_instances": len(results)},
-        "summary": summarise(results, rules="strict").to_json(),
+        "gold": {
+            **{"folder": str(gold_of(suite.name, root)), "name": suite.name, "hash": suite.data_hash, "n_instances": len(results)},
+            "clusters": list(suite.clusters),
+        },
+        "groups": suite.clusters,
+        "summary": summary.to_json(),
         "metadata": {"run_name": run.name, "suite_id": suite.id, **imported},
         "receipt": {"isolation": "none: imported"},
         "warnings": [],
@@ -403,7 +414,7 @@ def read_log(path: Path) -> ForeignLog:
 def _log_of_json(path: Path, text: str) -> ForeignLog:
     value = json_in(path, text, _KNOWN, else_=", so not a log")
     if isinstance(value, dict) and isinstance(value.get("eval"), dict) and isinstance(value.get("samples"), list):
-        return _inspect_log(path, value["eval"], enumerate(value["samples"], start=1), ())
+        return _inspect_log(path, value, enumerate(value["samples"], start=1), ())
     results = value.get("results") if isinstance(value, dict) else None
     rows = results.get("results") if isinstance(results, dict) else results
     if isinstance(rows, list) and rows and all(isinstance(row, dict) and {"provider", "prompt"} <= row.keys() for row in rows):
@@ -560,16 +571,16 @@ def _inspect_archive(path: Path) -> ForeignLog:
                 raise UsageError(f"{path}: an archive, but not an Inspect log", hint=_KNOWN)
             about = json.loads(archive.read(head))
             sample_names = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
-            return _inspect_log(path, about["eval"], samples(archive, sample_names), lost)
+            return _inspect_log(path, about, samples(archive, sample_names), lost)
     except NotImplementedError:
         raise UsageError(f"{path}: compressed in a way that this Python cannot read", hint=_ZSTD) from None
     except (*_BROKEN, *_ODD, RuntimeError):  # zipfile has a RuntimeError for what is encrypted
         raise UsageError(f"{path}: not a complete Inspect log", hint="copy it again") from None
 
 
-def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Sequence[str]) -> ForeignLog:
+def _inspect_log(path: Path, head: Mapping[str, Any], samples: Any, lost: Sequence[str]) -> ForeignLog:
     """Return one run: the verdict of the log's first scorer on each sample; each epoch after the first is a case of its own."""
-    cases, lost_samples, names = [], [], dict[str, None]()
+    about, cases, lost_samples, names = head["eval"], [], [], dict[str, None]()
     for where, sample in samples:
         try:
             attachments, target = sample.get("attachments") or {}, sample.get("target")
@@ -597,7 +608,23 @@ def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Seque
     label = f"{path.stem} ({about['model']})" if about.get("model") else path.stem
     runs = [LoggedRun(label, tuple(cases))]
     log = ForeignLog.from_runs("inspect", str(about.get("task") or path.stem), runs, [*lost, *lost_samples], path)
-    return _naming_verdict(log, list(names))
+    log = _naming_verdict(log, list(names))
+    return replace(log, note="; ".join(filter(None, (log.note, *_notes_on_inspect(head, cases)))))
+
+
+def _notes_on_inspect(head: Mapping[str, Any], cases: Sequence[Logged]) -> Iterator[str]:
+    """Yield why Inspect's own numbers may be others: samples that were not run, and epochs that it did not average."""
+    about, status = head["eval"], str(head.get("status") or "started")
+    if status != "success":
+        # What is of another type is not counted.
+        with contextlib.suppress(*_ODD):
+            planned = len(about["dataset"]["sample_ids"]) * int(about["config"].get("epochs") or 1)
+            status = f"{status}, {len(cases)} of {planned} samples are in the log"
+        yield f"the evaluation did not finish: {status}"
+    with contextlib.suppress(*_ODD):
+        reducer = head["results"]["scores"][0].get("reducer")
+        if reducer not in (None, "mean"):
+            yield f"Inspect reduced the epochs of a sample by {reducer}, here each epoch counts"
 
 
 def _inspect_value(value: Any) -> float | None:

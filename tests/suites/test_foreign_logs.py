@@ -122,6 +122,25 @@ def test_inspect_logs_are_read_from_both_forms(place: Path, capsys: pytest.Captu
     assert "samples/q8_epoch_1.json" in said.err
 
 
+def test_epochs_of_a_sample_are_a_cluster(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three samples answered four times are three units, for the log's verdicts and for ours; why Inspect's number differs is said."""
+    log = json.loads(inspect_log(1))
+    log["samples"] = [{**sample, "epoch": epoch} for sample in log["samples"] for epoch in (1, 2, 3, 4)]
+    log |= {"status": "error", "results": {"scores": [{"name": "match", "reducer": "max"}]}}
+    log["eval"] = {**log["eval"], "dataset": {"sample_ids": ["q0", "q1", "q2", "q3"]}, "config": {"epochs": 4}}
+    (place / "log.json").write_text(json.dumps(log))
+    assert main(["import", "log.json", "--scorer", "string_match"]) == EXIT_OK
+    assert capsys.readouterr().err == (
+        "note: log.json: the evaluation did not finish: error, 12 of 16 samples are in the log; "
+        "Inspect reduced the epochs of a sample by max, here each epoch counts\n"
+    )
+    for entry in find_runs():
+        clustered = entry.run["summary"]["clusters"]
+        assert clustered["n_clusters"] == 3
+        assert clustered["interval_95"][0] < 0.2
+        assert entry.run["groups"]["q1"] == ["q1", "q1.epoch2", "q1.epoch3", "q1.epoch4"]
+
+
 def test_lm_eval_gives_a_run_for_each_filter(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The samples alone are enough; a line in between that is broken costs itself; ours beside theirs can be held together."""
     name = "samples_geo_2026-11-22T10-00-00.000000.jsonl"
