@@ -518,7 +518,7 @@ def _compare_imported(logs: "Sequence[ForeignLog]") -> int:
 def _score_outputs(log: "ForeignLog", scorer: str) -> list[str]:
     """Score the outputs of each run of a log, as further runs of its suite unless they exist; return their names.
 
-    A case whose provider failed has no answer to score and is left out.
+    A case without an answer in the log is left out.
     """
     from evalsuite.reports.test_suite import TestSuite
 
@@ -530,13 +530,13 @@ def _score_outputs(log: "ForeignLog", scorer: str) -> list[str]:
             continue
         outputs = {row.key: row.output for row in run.cases}
         texts = [outputs.get(case.id, "") for case in suite.suite.test_cases]
-        failed = {row.key for row in run.cases if row.is_failed}
-        answered = [case.id for case in suite.suite.test_cases if case.id not in failed]
-        if failed:
-            words = f"{run.name}: the provider failed on {count_words(len(failed), 'sample')}"
-            print(clean(f"note: {words}; {scorer} does not score {'it' if len(failed) == 1 else 'them'}"), file=sys.stderr)
+        unanswered = {row.key for row in run.cases if row.has_no_answer}
+        answered = [case.id for case in suite.suite.test_cases if case.id not in unanswered]
+        if unanswered:
+            words = f"{run.name}: the log has no answer to {count_words(len(unanswered), 'sample')}"
+            print(clean(f"note: {words}; {scorer} does not score {'it' if len(unanswered) == 1 else 'them'}"), file=sys.stderr)
         if answered:
-            names.append(suite.run(name, candidate_output_list=texts, only=answered if failed else ()).name)
+            names.append(suite.run(name, candidate_output_list=texts, only=answered if unanswered else ()).name)
     return names
 
 

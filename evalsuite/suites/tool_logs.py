@@ -59,7 +59,8 @@ _ODD: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, Typ
 class Logged:
     """One sample: `key` distinguishes it within its run, `source_id` is the tool's name; `theirs` in [0, 1], None if unjudged.
 
-    `is_failed`: the provider failed, so that there is no answer. While a log is read, `theirs` outside means another scale.
+    `has_no_answer`: the provider failed, or only the chance of a given text was asked for. While a log is read, `theirs` outside means
+    another scale.
     """
 
     key: str
@@ -68,7 +69,7 @@ class Logged:
     reference: str | None
     output: str
     theirs: float | None
-    is_failed: bool = False
+    has_no_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,8 +344,12 @@ def _logged_case(row: Mapping[str, Any], metric: str, targets: _Targets) -> Logg
     arguments = row["arguments"].values() if isinstance(row["arguments"], Mapping) else row["arguments"]
     calls = [list(call.values()) if isinstance(call, Mapping) else list(call) for call in arguments]
     responses = row["filtered_resps"] if "filtered_resps" in row else row["resps"]
+    if len(calls) == len(responses) and calls[0][0]:
+        # For `acc_mutual_info` each continuation is asked for again without the question.
+        responses = [response for call, response in zip(calls, responses, strict=True) if call[0]]
+        calls = [call for call in calls if call[0]]
     options = [str(call[1]) for call in calls if len(call) > 1 and isinstance(call[1], str)]
-    target = row.get("target")
+    target, output = row.get("target"), None
     # For a choice between continuations the answer is the likeliest of them.
     if options and len(options) == len(responses) > 1:
         chances = [float(response[0] if isinstance(response, list) else response) for response in responses]
@@ -353,6 +358,11 @@ def _logged_case(row: Mapping[str, Any], metric: str, targets: _Targets) -> Logg
         options = [option.strip() for option in options]
         output = options[chances.index(max(chances))]
         target = targets.read(row, options, output, metric)
+    elif options or len(calls[0]) == 1:
+        # The chance of one continuation, or of the whole text, which is an answer only if the model would have written it.
+        response = responses[0] if len(options) == 1 and isinstance(responses, list) and responses else ()
+        is_greedy = isinstance(response, list) and str(response[-1]) == "True"
+        output = options[0].strip() if is_greedy else None
     else:
         output = responses[0] if isinstance(responses, list) and responses else responses
         while isinstance(output, list) and output:
@@ -365,6 +375,7 @@ def _logged_case(row: Mapping[str, Any], metric: str, targets: _Targets) -> Logg
         reference=None if target is None else text_or_json(target),
         output=text_or_json(output),
         theirs=_score_in(row.get(metric)),
+        has_no_answer=output is None,
     )
 
 
@@ -456,7 +467,7 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
                 reference=_promptfoo_reference(row),
                 output=text_or_json(response.get("output", "") if isinstance(response, Mapping) else response),
                 theirs=_promptfoo_verdict(row, has_scale=has_scale),
-                is_failed=_has_failed(row),
+                has_no_answer=_has_failed(row),
             )
         except _ODD:
             lost.append(f"result {at + 1}")
@@ -599,7 +610,7 @@ def _inspect_log(path: Path, head: Mapping[str, Any], samples: Any, lost: Sequen
                     if target is None
                     else text_or_json(target),
                     output=(output := _completion(sample.get("output") or {}, attachments)),
-                    is_failed=bool(sample.get("error")) and not output and not scores,
+                    has_no_answer=bool(sample.get("error")) and not output and not scores,
                     theirs=None if score is None else _inspect_value(score["value"]),
                 )
             )

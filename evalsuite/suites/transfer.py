@@ -230,7 +230,9 @@ def bench_run(suite: StoredSuite, data: Mapping[str, Any], where: Path) -> tuple
         raise UsageError(f"{where}: not a Bench run", hint="expected name and test_cases, each with id, output and score") from error
     values = [value for result in results if (value := own_value(result)) is not None]
     if _is_unbounded(suite.scorer) or not all(0 <= value <= 1 or value == NO_VERDICT for value in values):
-        least = None if suite.scorer == GOES_BELOW_0 else NO_VERDICT
+        # On a scale that goes below 0, -1 is a value as others are.
+        goes_below = suite.scorer == GOES_BELOW_0 or any(value < 0 and value != NO_VERDICT for value in values)
+        least = None if goes_below else NO_VERDICT
         measured = {row.instance_id for row in results if row.details.get("raw", least) != least}
         results = [
             replace(row, score=None, official=None, strict=None, status="scored") if row.instance_id in measured else row for row in results

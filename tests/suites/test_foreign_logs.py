@@ -254,19 +254,42 @@ def test_a_provider_that_failed_is_no_wrong_answer_here_either(place: Path, caps
     """Where it gave no answer our scorer scores nothing, and says so; its other answers are scored."""
     (place / "log.json").write_text(json.dumps(promptfoo()))
     assert main(["import", "log.json", "--scorer", "string_match"]) == EXIT_OK
-    assert "note: large: the provider failed on 1 sample; string_match does not score it" in capsys.readouterr().err
+    assert "note: large: the log has no answer to 1 sample; string_match does not score it" in capsys.readouterr().err
     scored = {entry.metadata["run_name"]: len(list(entry.results())) for entry in find_runs(suite="capitals")}
     assert [scored[f"{name} by string_match"] for name in ("small", "large")] == [3, 2]
 
 
-def test_a_choice_between_continuations_is_the_likeliest(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Multiple choice: the output is a continuation, and so is a target that is its number."""
-    arguments = {f"gen_args_{i}": {"arg_0": "2 + 2 =", "arg_1": f" {i}"} for i in range(3)}
+@pytest.mark.parametrize("prompts", [["2 + 2 ="], ["2 + 2 =", ""]], ids=["acc", "acc_mutual_info"])
+def test_a_choice_between_continuations_is_the_likeliest(place: Path, capsys: pytest.CaptureFixture[str], prompts: list[str]) -> None:
+    """Multiple choice: the output is a continuation, and so is a target that is its number; without the question it is no answer."""
+    calls = [{"arg_0": prompt, "arg_1": f" {i}"} for prompt in prompts for i in range(3)]
+    arguments = {f"gen_args_{i}": call for i, call in enumerate(calls)}
     row = {"doc_id": 7, "doc": {}, "target": "2", "arguments": arguments, "resps": [], "filter": "none", "metrics": ["acc"], "acc": 1.0}
-    row["filtered_resps"] = [["-3.1", "False"], ["-2.0", "False"], ["-0.1", "True"]]
+    row["filtered_resps"] = [["-3.1", "False"], ["-2.0", "False"], ["-0.2", "True"], ["-0.1", "True"], ["-9", "False"], ["-9", "False"]]
+    row["filtered_resps"] = row["filtered_resps"][: len(calls)]
     (place / "samples_sum.jsonl").write_text(json.dumps(row) + "\n")
     case = imported(capsys, "samples_sum.jsonl")["runs"][0]["cases"][0]
     assert case == {"source_id": "7", "input": "2 + 2 =", "reference": "2", "output": "2", "theirs": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("call", "response", "output"),
+    [
+        ({"arg_1": " Paris"}, ["-3.1", "False"], ""),
+        ({"arg_1": " Paris"}, ["-0.1", "True"], "Paris"),
+        ({}, "-17.2", ""),
+        ({"arg_1": {"until": []}}, "-17.2", "-17.2"),
+    ],
+    ids=["unlikely", "greedy", "whole text", "generated"],
+)
+def test_a_chance_is_no_answer(place: Path, capsys: pytest.CaptureFixture[str], call: dict[str, Any], response: Any, output: str) -> None:
+    """Where only the chance of a text was asked for, the model wrote nothing to score, unless that was its first choice."""
+    row = {"doc_id": 0, "doc": {}, "target": " Paris", "arguments": {"gen_args_0": {"arg_0": "Capital?", **call}}, "filter": "none"}
+    (place / "samples_x.jsonl").write_text(json.dumps({**row, "filtered_resps": [response], "metrics": ["acc"], "acc": 0.0}) + "\n")
+    assert main(["import", "samples_x.jsonl", "--scorer", "string_match", "--json"]) == EXIT_OK
+    out, err = capsys.readouterr()
+    assert json.loads(out)["runs"][0]["cases"][0]["output"] == output
+    assert ("the log has no answer to 1 sample; string_match does not score it" in err) == (not output)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.core.errors import UsageError
+from evalsuite.core.status import raw_value
 from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.history import find_runs, one_run, tag_run
 from evalsuite.suites.stored_suites import SuiteError, load_suite, new_suite, save_suite
@@ -97,6 +98,20 @@ def test_a_bench_score_that_is_no_number(tmp_path: Path, score: object, values: 
     import_suites(tmp_path, tmp_path / "new")
     (entry,) = find_runs(tmp_path / "new" / "runs")
     assert [(result.score, result.status) for result in entry.results()] == [(value, "unscored") for value in values]
+
+
+@pytest.mark.parametrize(("other", "values"), [(-2.5, [-1.0, -2.5]), (2.5, [None, 2.5])])
+def test_minus_one_on_a_scale_that_goes_below_zero(tmp_path: Path, other: float, values: list[float | None]) -> None:
+    """Of an own scorer -1 is a value if another is below 0, else no verdict as of Bench's judges."""
+    (tmp_path / "b/r").mkdir(parents=True)
+    cases = [{"id": name, "input": "q", "reference_output": "a"} for name in "cd"]
+    method = {"name": "own", "type": "custom", "config": {}}
+    (tmp_path / "b/suite.json").write_text(json.dumps({**BENCH, "scoring_method": method, "test_cases": cases}))
+    outputs = [{"id": name, "output": "o", "score": score} for name, score in zip("cd", (-1.0, other), strict=True)]
+    (tmp_path / "b/r/run.json").write_text(json.dumps({"name": "r", "test_cases": outputs}))
+    import_suites(tmp_path, tmp_path / "new")
+    (entry,) = find_runs(tmp_path / "new" / "runs")
+    assert [raw_value(result) for result in entry.results()] == values
 
 
 def test_a_bench_suite_of_a_scorer_that_is_not_here(tmp_path: Path) -> None:
