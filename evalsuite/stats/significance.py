@@ -598,7 +598,8 @@ def segment_bootstrap_test(
 ) -> PairedTest:
     """Return the paired bootstrap test of Moses and sacrebleu's `--paired-bs`, with the percentile interval of the difference.
 
-    It is more liberal than `approximate_randomisation`; it is for repeating published numbers.
+    It is for repeating published numbers: at 0.05 it calls equal sides different in about 14 % of draws of 30 or 200 segments, and in more
+    of fewer; `approximate_randomisation` in at most 5 %.
 
     Args:
         a: n segments x k numbers that are summed.

@@ -59,6 +59,7 @@ _ODD: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, Typ
 class Logged:
     """One sample: `key` distinguishes it within its run, `source_id` is the tool's name; `theirs` in [0, 1], None if unjudged.
 
+    `question` is the same for what asks the same, by default `source_id`.
     `has_no_answer`: the provider failed, or only the chance of a given text was asked for. While a log is read, `theirs` outside means
     another scale.
     """
@@ -69,6 +70,7 @@ class Logged:
     reference: str | None
     output: str
     theirs: float | None
+    question: str = ""
     has_no_answer: bool = False
 
 
@@ -193,7 +195,7 @@ def _suite_of(log: ForeignLog, scorer: str, root: Path) -> StoredSuite:
     references = [case.reference for case in cases.values()]
     groups: dict[str, list[str]] = {}
     for case in cases.values():
-        groups.setdefault(case.source_id, []).append(case.key)
+        groups.setdefault(case.question or case.source_id, []).append(case.key)
     new = new_suite(
         log.suite,
         scorer,
@@ -349,24 +351,12 @@ def _logged_case(row: Mapping[str, Any], metric: str, targets: _Targets) -> Logg
         responses = [response for call, response in zip(calls, responses, strict=True) if call[0]]
         calls = [call for call in calls if call[0]]
     options = [str(call[1]) for call in calls if len(call) > 1 and isinstance(call[1], str)]
-    target, output = row.get("target"), None
-    # For a choice between continuations the answer is the likeliest of them.
+    target = row.get("target")
     if options and len(options) == len(responses) > 1:
-        chances = [float(response[0] if isinstance(response, list) else response) for response in responses]
-        if any(map(math.isnan, chances)):
-            raise ValueError("no continuation is the likeliest")
-        options = [option.strip() for option in options]
-        output = options[chances.index(max(chances))]
+        output, options = _likeliest(options, responses)
         target = targets.read(row, options, output, metric)
-    elif options or len(calls[0]) == 1:
-        # The chance of one continuation, or of the whole text, which is an answer only if the model would have written it.
-        response = responses[0] if len(options) == 1 and isinstance(responses, list) and responses else ()
-        is_greedy = isinstance(response, list) and str(response[-1]) == "True"
-        output = options[0].strip() if is_greedy else None
     else:
-        output = responses[0] if isinstance(responses, list) and responses else responses
-        while isinstance(output, list) and output:
-            output = output[0]
+        output = _answer_in(responses, options, is_generated=len(calls[0]) > 1 and not options)
     doc = str(row["doc_id"])
     return Logged(
         key=doc,
@@ -377,6 +367,25 @@ def _logged_case(row: Mapping[str, Any], metric: str, targets: _Targets) -> Logg
         theirs=_score_in(row.get(metric)),
         has_no_answer=output is None,
     )
+
+
+def _likeliest(options: Sequence[str], responses: Sequence[Any]) -> tuple[Any, list[str]]:
+    """Return (the likeliest of several continuations, which is the answer, all of them), without the space at their ends."""
+    chances = [float(response[0] if isinstance(response, list) else response) for response in responses]
+    if any(map(math.isnan, chances)):
+        raise ValueError("no continuation is the likeliest")
+    options = [option.strip() for option in options]
+    return options[chances.index(max(chances))], options
+
+
+def _answer_in(responses: Any, options: Sequence[str], *, is_generated: bool) -> Any:
+    """Return what the model wrote; None where only the chance of a text was asked for that it would not have written."""
+    response = responses[0] if isinstance(responses, list) and responses else responses
+    if not is_generated:
+        return options[0].strip() if len(options) == 1 and isinstance(response, list) and str(response[-1]) == "True" else None
+    while isinstance(response, list) and response:
+        response = response[0]
+    return response
 
 
 def _metrics_of(row: Mapping[str, Any]) -> list[str]:
@@ -449,6 +458,7 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
     }
     runs: dict[str, list[Logged]] = {}
     tests: dict[str, int] = {}
+    questions: dict[str, str] = {}
     lost = []
     has_scale = any(_score_in(row.get("score")) == -1 for row in rows)
     for at, row in enumerate(rows):
@@ -457,12 +467,15 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
             # In a log without numbers tests are distinguished by their variables; without any each row is one.
             number = tests.setdefault(json.dumps(row.get("vars") or at, sort_keys=True), len(tests))
             test, prompt = row.get("testIdx", number), row["prompt"]
+            # Under --repeat the same variables have another index each time.
+            question = questions.setdefault(json.dumps(row.get("vars") or f"test {test}", sort_keys=True), str(test))
             response = row.get("response") or {}
             raw = prompt["raw"] if isinstance(prompt, Mapping) else prompt
             key = f"{test}.{numbers[prompts[label][row.get('promptIdx', 0)]]}" if several else str(test)
             entry = Logged(
                 key=key,
                 source_id=str(test),
+                question=question,
                 input=text_or_json(raw),
                 reference=_promptfoo_reference(row),
                 output=text_or_json(response.get("output", "") if isinstance(response, Mapping) else response),

@@ -4,7 +4,7 @@ import json
 import math
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -230,9 +230,7 @@ def bench_run(suite: StoredSuite, data: Mapping[str, Any], where: Path) -> tuple
         raise UsageError(f"{where}: not a Bench run", hint="expected name and test_cases, each with id, output and score") from error
     values = [value for result in results if (value := own_value(result)) is not None]
     if _is_unbounded(suite.scorer) or not all(0 <= value <= 1 or value == NO_VERDICT for value in values):
-        # On a scale that goes below 0, -1 is a value as others are.
-        goes_below = suite.scorer == GOES_BELOW_0 or any(value < 0 and value != NO_VERDICT for value in values)
-        least = None if goes_below else NO_VERDICT
+        least = None if _goes_below_0(suite.scorer, values) else NO_VERDICT
         measured = {row.instance_id for row in results if row.details.get("raw", least) != least}
         results = [
             replace(row, score=None, official=None, strict=None, status="scored") if row.instance_id in measured else row for row in results
@@ -249,6 +247,11 @@ def bench_run(suite: StoredSuite, data: Mapping[str, Any], where: Path) -> tuple
         "warnings": [],
     }
     return run, results
+
+
+def _goes_below_0(scorer: str, values: Sequence[float]) -> bool:
+    """Whether -1 is a value as others are."""
+    return scorer == GOES_BELOW_0 or any(value < 0 and value != NO_VERDICT for value in values)
 
 
 def _is_unbounded(scorer: str) -> bool:

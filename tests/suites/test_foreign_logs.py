@@ -141,6 +141,15 @@ def test_epochs_of_a_sample_are_a_cluster(place: Path, capsys: pytest.CaptureFix
         assert entry.run["groups"]["q1"] == ["q1", "q1.epoch2", "q1.epoch3", "q1.epoch4"]
 
 
+def test_repeats_of_promptfoo_are_a_cluster(place: Path) -> None:
+    """Under --repeat a test has another index each time, and the same variables."""
+    log = promptfoo()
+    log["results"]["results"] += [{**row, "testIdx": row["testIdx"] + 3} for row in log["results"]["results"]]
+    (place / "r.json").write_text(json.dumps(log))
+    assert main(["import", "r.json"]) == EXIT_OK
+    assert [entry.run["groups"] for entry in find_runs()] == [{"0": ["0", "3"], "1": ["1", "4"], "2": ["2", "5"]}] * 2
+
+
 def test_lm_eval_gives_a_run_for_each_filter(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The samples alone are enough; a line in between that is broken costs itself; ours beside theirs can be held together."""
     name = "samples_geo_2026-11-22T10-00-00.000000.jsonl"
