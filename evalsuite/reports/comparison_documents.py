@@ -253,7 +253,7 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
         rows: Sequence[PairedDifference] = getattr(candidate, attribute)
         if len({row.name for row in rows}) > 1 or any(row.n < candidate.total.n for row in rows):
             family = sum(len(getattr(c, attribute)) for c in comparison.candidates)
-            parts_shown = rows if everything else rows[:MOST_GROUPS]
+            parts_shown = rows[:MOST_GROUPS] if drawn and not everything else rows
             columns = _difference_columns(comparison, name, parts_shown, lambda row: row, family=family)
             table = Table(columns=columns, rows=parts_shown)
             below = and_more(len(rows) - len(parts_shown), f"{name}s", "--all lists them")
