@@ -19,7 +19,7 @@ from evalsuite.runs.executors import Execute
 from evalsuite.runs.run_files import write_atomically
 from evalsuite.runs.run_folder import labels_path
 from evalsuite.runs.summary import summarise
-from evalsuite.stats.intervals import corrected_mean, cut_to_scale
+from evalsuite.stats.intervals import corrected_mean, cut_to_scale, reported_interval
 
 NUMBERS = ("score", "official", "strict")
 _LISTS = ("applied", "stale", "expired")
@@ -285,9 +285,9 @@ def human_score(results: Sequence[Result], labels: Labels, clusters: Mapping[str
     """
     graded = [result for result in results if not is_ungraded(result)]
     scored = [result for result in graded if result.status == "scored" and result.score is not None]
-    of = clusters or {}
+    of, known = clusters or {}, {result.instance_id for result in scored}
     cases = [(float(r.score or 0.0), labels.get(r.instance_id), of.get(r.instance_id)) for r in scored]
-    return _correct_by_labels(cases, n_all=len(graded), least=0.0)
+    return _correct_by_labels(cases, [of.get(r.instance_id) for r in graded if r.instance_id not in known], least=0.0)
 
 
 def human_difference(
@@ -301,18 +301,23 @@ def human_difference(
     `value` gives a result's score. A missing answer needs no label. `clusters` names the cluster of each instance.
     """
     cases: list[Case] = []
+    absent: list[str | None] = []
     for a, b in pairs:
         if a.status in ZERO and b.status in ZERO:
+            absent.append((clusters or {}).get(a.instance_id))
             continue
         scores = [0.0 if result.status in ZERO else values.get(result.instance_id) for result, values in zip((a, b), labels, strict=True)]
         left, right = scores
         label = None if left is None or right is None else right - left
         cases.append(((value(b) or 0.0) - (value(a) or 0.0), label, (clusters or {}).get(a.instance_id)))
-    return _correct_by_labels(cases, n_all=len(pairs), least=-1.0)
+    return _correct_by_labels(cases, absent, least=-1.0)
 
 
-def _correct_by_labels(cases: Sequence[Case], *, n_all: int, least: float) -> HumanEstimate | None:
-    """Return the corrected mean over `n_all` cases, of a scale from `least` to 1; those not listed are surely 0."""
+def _correct_by_labels(cases: Sequence[Case], absent: Sequence[str | None], *, least: float) -> HumanEstimate | None:
+    """Return the corrected mean over all cases, of a scale from `least` to 1; the `absent`, by cluster, are surely 0.
+
+    How many are absent is as uncertain as the mean of the others: both distances to an end are added in quadrature (Donner and Zou 2012).
+    """
     both = [(score, label) for score, label, _ in cases if label is not None]
     if len(both) < 2:
         return None
@@ -323,12 +328,25 @@ def _correct_by_labels(cases: Sequence[Case], *, n_all: int, least: float) -> Hu
     mean = cut_to_scale(corrected_mean(both, [score for score, *_ in others], clusters=clusters), values, least=least)
     assert mean.low is not None
     assert mean.high is not None
-    share = len(cases) / n_all
+    share, down, up = _share_present([name for *_, name in cases], absent)
+    if mean.estimate < 0:
+        up, down = down, up
+    middle, size = mean.estimate * share, abs(mean.estimate)
     return HumanEstimate(
-        plain=math.fsum(score for score, *_ in cases) / n_all,
-        estimate=mean.estimate * share,
-        low=mean.low * share,
-        high=mean.high * share,
+        plain=math.fsum(score for score, *_ in cases) / (len(cases) + len(absent)),
+        estimate=middle,
+        low=max(min(least, mean.low), middle - math.hypot((mean.estimate - mean.low) * share, size * down)),
+        high=min(max(1.0, mean.high), middle + math.hypot((mean.high - mean.estimate) * share, size * up)),
         n=len(both),
         n_others=len(others),
     )
+
+
+def _share_present(present: Sequence[str | None], absent: Sequence[str | None]) -> tuple[float, float, float]:
+    """Return (the share of cases that are present, the distances to both ends of its interval); cases are named by their cluster."""
+    if not absent:
+        return 1.0, 0.0, 0.0
+    tags = [*present, *absent]
+    share = reported_interval([1.0] * len(present) + [0.0] * len(absent), clusters=None if None in tags else tags)
+    low, high = share.low or 0.0, 1.0 if share.high is None else share.high
+    return share.estimate, share.estimate - low, high - share.estimate

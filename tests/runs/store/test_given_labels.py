@@ -75,6 +75,26 @@ def test_what_was_not_handed_in_is_0_to_people_too() -> None:
     assert human_score(results, {"a": 1.0}) is None
 
 
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_how_many_are_missing_is_uncertain_too(share: float) -> None:
+    """Answers that are right wherever there is one: the true mean is the share of answers, and so are both differences to wrong ones."""
+    rng, held, n_worlds = random.Random(9), [0, 0, 0], 100
+    for _ in range(n_worlds):
+        status = {f"q{at}": "scored" if rng.random() < share else "missing" for at in range(40)}
+        right, wrong = ([_result(name, score * (said == "scored"), said) for name, said in status.items()] for score in (1.0, 0.0))
+        ones, zeros = dict.fromkeys(status, 1.0), dict.fromkeys(status, 0.0)
+        up, down = list(zip(wrong, right, strict=True)), list(zip(right, wrong, strict=True))
+        estimates = (
+            human_score(right, ones),
+            human_difference(up, lambda result: result.score, (zeros, ones)),
+            human_difference(down, lambda result: result.score, (ones, zeros)),
+        )
+        for at, (estimate, truth) in enumerate(zip(estimates, (share, share, -share), strict=True)):
+            assert estimate is not None
+            held[at] += estimate.low <= truth <= estimate.high
+    assert min(held) >= 0.93 * n_worlds
+
+
 def test_clusters_widen_what_people_say() -> None:
     """Answers of a cluster that are alike count as about one: of scores and of differences. Clusters that name only some are none."""
     results = [_result(f"q{at}", float(at % 4 < 2)) for at in range(80)]
