@@ -437,6 +437,8 @@ LEAST_MEMORY_MIB: Final = 320
 _FILES, _FILES_A_JOB = 64, 12
 # Unshared memory of the parent process and of a worker pair (76 MiB measured).
 _RUN_BYTES, _JOB_BYTES = 160 * _MIB, 96 * _MIB
+# A deep answer or query that is read with the usual 8 MiB of stack crashes DuckDB with one MiB, and Python's JSON reader with 256 KiB.
+_STACK: Final = 2 * _MIB
 # Memory of a table as a multiple of its file size, in both workers of a pair together.
 _TIMES_FILE: Final = 12
 
@@ -464,6 +466,7 @@ def check_limits(limits: Mapping[str, int | float], *, seconds: float = 0.0, n_b
         "CPU": (cpu_seconds, "ulimit -t", f"of CPU time: one answer may take {cpu_seconds:g} s (limit seconds)"),
         "FSIZE": (n_bytes, "ulimit -f", f"a file: this run writes one of {n_bytes} bytes"),
         "NOFILE": (_FILES + _FILES_A_JOB, "ulimit -n", f"open files: a run needs {_FILES + _FILES_A_JOB}"),
+        "STACK": (_STACK, "ulimit -s", f"of stack: a deep answer takes up to {_STACK >> 10} KiB"),
     }
     for name, (least, command, what) in needed.items():
         if (most := _soft_limit(name)) is not None and most < least:
@@ -540,7 +543,7 @@ def _soft_limit(name: str) -> int | None:
 def _show_limit(name: str, most: int) -> str:
     if name in ("AS", "DATA"):
         return f"{most // _MIB} MiB"
-    return f"{most} s" if name == "CPU" else f"{most} bytes for" if name == "FSIZE" else str(most)
+    return {"CPU": f"{most} s", "FSIZE": f"{most} bytes for", "STACK": f"{most >> 10} KiB"}.get(name, str(most))
 
 
 def _cure(name: str, command: str, most: int) -> str:

@@ -26,6 +26,7 @@ LIMITS: dict[str, tuple[int, ...]] = {
     "FSIZE": (60_000, 90_000, 3 * MIB, 30 * MIB, 300 * MIB),
     "CPU": (8, 11, 12, 60),
     "NPROC": (4, 5, 6, 8, 10, 30),
+    "STACK": tuple(n << 10 for n in (96, 256, 1024, 2048, 4096)),
 }
 CONTROLS: dict[str, tuple[int, ...]] = {
     "memory/memory.limit_in_bytes": tuple(n * MIB for n in (250, 330, 400, 500, 1000)),

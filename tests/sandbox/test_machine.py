@@ -252,13 +252,16 @@ def test_less_address_space_than_a_worker_needs_is_refused() -> None:
 
 def test_a_file_and_a_time_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the plan needs counts, and not only what its limits say."""
-    said = {"FSIZE": 1_000_000, "CPU": 60}
+    said = {"FSIZE": 1_000_000, "CPU": 60, "STACK": 2 * MIB}
     monkeypatch.setattr(limits, "_soft_limit", said.get)
     check_limits(DEFAULT_LIMITS, seconds=60, n_bytes=1_000_000)
     with pytest.raises(UsageError, match="writes one of 1000001 bytes"):
         check_limits(DEFAULT_LIMITS, n_bytes=1_000_001)
     with pytest.raises(UsageError, match=r"one answer may take 60\.5 s"):
         check_limits(DEFAULT_LIMITS, seconds=60.5)
+    said["STACK"] -= 1
+    with pytest.raises(UsageError, match="gives a process 2047 KiB of stack: a deep answer takes up to 2048 KiB"):
+        check_limits(DEFAULT_LIMITS)
 
 
 @pytest.mark.parametrize(
