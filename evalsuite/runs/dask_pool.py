@@ -29,7 +29,7 @@ from evalsuite.readers.paths import Inode
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.instance_checks import opens_files, out_of_budget, skip_unscorable, unjudged_result
 from evalsuite.runs.run_files import result_of, whole_line
-from evalsuite.runs.run_options import signature
+from evalsuite.runs.run_options import signature, versions
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.fork_server import ForkServer
 from evalsuite.sandbox.limits import Budget, killed_fault, size_of
@@ -122,8 +122,9 @@ def _prepare_worker(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
 
 
 def _versions() -> str:
-    """Return the versions that a verdict can depend on; Python's has the tables of Unicode."""
-    return f"python:{sys.version_info.major}.{sys.version_info.minor}|{signature(rules='official', gold_hash='', limits={})}"
+    """Return the versions that a verdict can depend on; of Python's the part that has the tables of Unicode."""
+    own = versions() | {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
+    return "|".join([*map(":".join, own.items()), signature(rules="official", gold_hash="", limits={})])
 
 
 _CONNECT_SECONDS = 20

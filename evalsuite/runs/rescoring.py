@@ -26,7 +26,7 @@ from evalsuite.runs.corrected_scores import merge_corrections
 from evalsuite.runs.history import RunEntry, read_run, refuse_no_run, unreplaced
 from evalsuite.runs.run_files import read_results
 from evalsuite.runs.run_folder import RESULTS, RUN, RunFolder, claim
-from evalsuite.runs.run_options import RunOptions, changed_parts, chosen_rules, signature_parts
+from evalsuite.runs.run_options import RunOptions, changed_parts, changed_versions, chosen_rules, signature_parts
 from evalsuite.runs.scoring import Progress, Run, by_kind, run
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.summary import summarise, tags_by_instance
@@ -275,7 +275,7 @@ def rescore(
     before = entry.results()
     options = replace(options, archive=recorded.get("archive", "") if submission is None else "")
     done = run(submitted, gold_folder, _options_again(entry, layout, rules, options, own_limits), progress=progress)
-    parts = changed_parts(str(entry.run.get("signature", "")), done.signature)
+    parts = changed_parts(str(entry.run.get("signature", "")), done.signature) | changed_versions(entry.run.get("receipt"))
     return Rescored(
         run=done,
         changed=tuple(_list_changes(before, done.results)),

@@ -84,6 +84,11 @@ class RunOptions:
 
 # Libraries whose version can change a verdict: the reference reads tables with the first two.
 VERDICT_PACKAGES = ("pandas", "duckdb", "rapidfuzz")
+# The parts of a signature that name installed versions.
+VERSIONS = frozenset({"evalsuite", *VERDICT_PACKAGES})
+# These change the verdict of rare texts, as Python does by its tables of Unicode and its sums. Runs of different ones stay comparable, so
+# they are in the receipt and not in the signature.
+RECEIPT_PACKAGES = ("regex", "sacrebleu", "pyphen", "scipy")
 
 
 def signature(
@@ -191,17 +196,36 @@ def rules_label(rules: str, signatures: Iterable[str]) -> str:
     return " and ".join(sorted(EACH_ITS_OWN if name.startswith(_OWN) else name for name in rule_names)) or rules
 
 
-def receipt(*, isolation: str, features: Sequence[str], jobs: int, executor: str = "local") -> dict[str, object]:
-    """Return how a run was made, apart from what can change a verdict.
+def versions() -> dict[str, str]:
+    """Return name -> installed version of what can change a verdict and is not in the signature."""
+    return {"python": sys.version.split()[0], **{name: package_version(name) for name in RECEIPT_PACKAGES}}
 
-    Interpreter, system, `isolation` with its sandbox features, jobs, and an executor other than the local one.
+
+def changed_versions(before: object) -> dict[str, tuple[str, str]]:
+    """Return name -> (version then, version now) of what a run's receipt records otherwise; what it does not record is left out."""
+    recorded = before if isinstance(before, Mapping) else {}
+    return {name: (str(recorded[name]), now) for name, now in versions().items() if recorded.get(name, now) != now}
+
+
+def other_versions(run: Mapping[str, Any], signature: str) -> dict[str, str]:
+    """Return `receipt.python` -> `3.13.0 then, 3.11.7 now` for each version that a run.json names and that is not installed here."""
+    signed = changed_parts(run["signature"], signature).items()
+    changes = {f"signature.{name}": change for name, change in signed if name in VERSIONS}
+    changes |= {f"receipt.{name}": change for name, change in changed_versions(run["receipt"]).items()}
+    return {name: f"{then} then, {now} now" for name, (then, now) in changes.items()}
+
+
+def receipt(*, isolation: str, features: Sequence[str], jobs: int, executor: str = "local") -> dict[str, object]:
+    """Return how a run was made, apart from its signature.
+
+    Interpreter, libraries, system, `isolation` with its sandbox features, jobs, and an executor other than the local one.
     """
     mechanisms = "+".join([isolation, *(feature for feature in features if feature != "limits")])
     return {
         "isolation": mechanisms,
         "jobs": jobs,
         **({"executor": executor} if executor != "local" else {}),
-        "python": sys.version.split()[0],
+        **versions(),
         "system": _system(),
     }
 

@@ -36,7 +36,7 @@ from evalsuite.runs.history import warn_of_clock
 from evalsuite.runs.plan import Planned, by_tag, plan_run, warn_of_changes, warnings_of
 from evalsuite.runs.run_files import SCHEMA_VERSION
 from evalsuite.runs.run_folder import RunFolder, claim, new_folder, root_of
-from evalsuite.runs.run_options import RunOptions, receipt
+from evalsuite.runs.run_options import RunOptions, receipt, versions
 from evalsuite.runs.summary import Summary, summarise
 from evalsuite.sandbox.fork_server import ForkServer, fork_server_for
 from evalsuite.scorers import SCORERS
@@ -426,7 +426,7 @@ def _open_resources(planned: Planned, fork_server: ForkServer | None, judges: Fo
 
         # Timing queries requires running them.
         state_of = (lambda task: None if hangs_on_database(task) else "") if options.ves else planned.databases.state_of
-        base = planned.signature.replace(gold.hash, "")
+        base = f"{planned.signature.replace(gold.hash, '')} {versions()}"
         cache = ScoreCache(options.cache, base=base, gold=planned.gold_files, gold_inodes=inodes, state_of=state_of)
     place = folder.path if folder is not None else None
     sql = planned.databases.sql_answers(place, inodes, pool.results, ves=options.ves, tell=options.tell)

@@ -65,15 +65,22 @@ def test_a_second_run_takes_the_same_results_from_the_cache(place: Path) -> None
     ]
 
 
-@pytest.mark.parametrize("what", ["answer", "gold", "one of two golds", "spec", "rules", "limits"])
-def test_what_moves_a_verdict_misses(place: Path, what: str) -> None:
-    """Another byte of the answer, of a gold file or of the gold entry, other rules or limits: the instance is scored anew, and right."""
+@pytest.mark.parametrize("what", ["answer", "gold", "one of two golds", "spec", "rules", "limits", "library"])
+def test_what_moves_a_verdict_misses(place: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another byte of the answer, of a gold file or of the gold entry, other rules or limits, another version of Python or of a library:
+    the instance is scored anew, and right.
+    """
     spec = place / "gold" / "made_eval.jsonl"
     if what == "one of two golds":
         spec.write_text(spec.read_text().replace('"g.csv"', '["g.csv", "h.csv"]'))
         (place / "gold" / "t" / "h.csv").write_text("n\n5\n6\n")
     scored(place)
     options: dict[str, object] = {}
+    if what == "library":
+        assert not was_asked(place)
+        monkeypatch.setattr("evalsuite.runs.run_options.package_version", lambda name: "0.1" if name == "regex" else package_version(name))
+        assert was_asked(place)
+        return
     if what == "answer":
         (place / "sub" / "t" / "r.csv").write_text("n\n1\n3\n")
     elif what in ("gold", "one of two golds"):

@@ -49,7 +49,7 @@ from evalsuite.runs.plan import by_tag, plan, refuse_changes, rules_of, signatur
 from evalsuite.runs.rescoring import parse_shard, place_of
 from evalsuite.runs.run_files import UNITS, is_intact, json_safe, result_line, result_of, whole_units
 from evalsuite.runs.run_folder import RESULTS, RUN, claimed_signer, read_public_key, root_of, why_not_sealed, why_not_signed
-from evalsuite.runs.run_options import VERDICT_PACKAGES, RunOptions, changed_parts, chosen_rules, signature_parts
+from evalsuite.runs.run_options import VERSIONS, RunOptions, changed_parts, chosen_rules, other_versions, signature_parts
 from evalsuite.runs.scoring import Progress, Run, run, with_notes
 from evalsuite.runs.submission_reader import read_submission_in_worker, read_unit_columns
 from evalsuite.runs.summary import score_or_mean, summarise
@@ -73,8 +73,6 @@ _KEYS: Final[Mapping[str, Any]] = {
 }  # fmt: skip
 # Keys of run.json about the maker and the making of a run, which cannot be verified later.
 _OWN_WORDS: Final = ("receipt", "metadata")
-# The parts of a signature that name installed versions.
-VERSIONS: Final = frozenset({"evalsuite", *VERDICT_PACKAGES})
 _OPTIONAL_OPTIONS: Final = ("layout", "mode", "shard", "live_gold", "as_of", "questions", "allow_programs", "invalid_as", "ves")
 _OPTIONAL: Final = frozenset(
     {"corrections", "root", "judge", "sql", "living_gold", "databases", *(f"options.{name}" for name in _OPTIONAL_OPTIONS)}
@@ -176,9 +174,7 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
     (`has_key`) the signature is a finding, not a claim.
     """
     recorded = claims.run
-    yield from _claims_of_making(claims)
-    changes = changed_parts(recorded["signature"], expected["signature"]).items()
-    yield from ((f"signature.{name}", f"{then} then, {now} now") for name, (then, now) in changes if name in VERSIONS)
+    yield from (_claims_of_making(claims) | other_versions(recorded, expected["signature"])).items()
     for side, place in places.items():
         if place.resolve() != Path(recorded[side]["folder"]).resolve():
             yield f"{side}.folder", f"{recorded[side]['folder']}, checked was {place}"
@@ -191,15 +187,21 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
         yield "tags", " ".join(f"#{tag}" for tag in entry.tags)
 
 
-def _claims_of_making(claims: Claims) -> Iterator[tuple[str, str]]:
-    """Yield the claims about the maker and the making of the run."""
+def _on_versions(recorded: Mapping[str, Any], signature: str) -> tuple[str, ...]:
+    others = ", ".join(map(" ".join, other_versions(recorded, signature).items()))
+    return (f"other versions than the run's may judge otherwise: {others}",) if others else ()
+
+
+def _claims_of_making(claims: Claims) -> dict[str, str]:
+    """Return the claims about the maker and the making of the run."""
     recorded = claims.run
-    for part in _OWN_WORDS:
-        yield from ((f"{part}.{key}", value if isinstance(value, str) else plain(value)) for key, value in recorded[part].items())
-    yield from ((f"metadata.{key}", "not recorded") for key in METADATA_KEYS if key not in recorded["metadata"])
-    yield "seconds", f"{recorded['seconds']:g}, and those of each row"
+    making = [(f"{part}.{key}", value) for part in _OWN_WORDS for key, value in recorded[part].items()]
+    found = {name: value if isinstance(value, str) else plain(value) for name, value in making}
+    found |= {f"metadata.{key}": "not recorded" for key in METADATA_KEYS if key not in recorded["metadata"]}
+    found["seconds"] = f"{recorded['seconds']:g}, and those of each row"
     if n_timed := sum("time_ratio" in row.details for row in claims.rows):
-        yield "details.time_ratio", f"of {n_timed} {'row' if n_timed == 1 else 'rows'}"
+        found["details.time_ratio"] = f"of {n_timed} {'row' if n_timed == 1 else 'rows'}"
+    return found
 
 
 def plain(value: Any) -> str:
@@ -522,7 +524,7 @@ def verify(
     return replace(
         stopped,
         findings=(*stopped.findings, scored_again, *_check_record(expected, claims.run)),
-        notes=(),
+        notes=_on_versions(claims.run, expected["signature"]) if wrong else (),
         n_verified=len(fresh.keys() - wrong),
         left_out={**replay.elsewhere(), **left_out},
         claimed=tuple(own_words(claims, expected, places=places, has_key=key is not None)),

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import sys
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -454,6 +455,17 @@ def test_what_a_run_says_of_itself(made: Path) -> None:
     assert found["gold.folder"] == f"gold, checked was {made / 'moved'}"
     assert found["tags"] == "#first"
     assert "submission.folder" not in found
+    assert again.notes == ()
+
+
+def test_a_verdict_of_other_versions(made: Path) -> None:
+    """A row that differs stays a difference; a note names the versions of the run that are not those here, and none without any."""
+    for python in (sys.version.split()[0], "3.0"):
+        reseal(made / "run", lambda said, rows, python=python: (said["receipt"].update(python=python), rows[0].update(reason="another")))
+        found = checked(made)
+        others = f"{python} then, {sys.version.split()[0]} now"
+        assert (found.exit_code, dict(found.claimed)["receipt.python"]) == (1, others if python == "3.0" else python)
+        assert found.notes == ((f"other versions than the run's may judge otherwise: receipt.python {others}",) if python == "3.0" else ())
 
 
 def test_a_run_without_digests_is_not_confirmed(made: Path) -> None:
