@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     import shutil
     import sqlite3
     import tempfile
+    import zlib
 else:
     hashlib, shutil, sqlite3, tempfile = LazyModule("hashlib"), LazyModule("shutil"), LazyModule("sqlite3"), LazyModule("tempfile")
+    zlib = LazyModule("zlib")
 
 FILE = "memo.sqlite"
 _BUSY_SECONDS = 30
+# Hex digits of a checksum.
+_DIGITS = 8
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS memo (kind TEXT, stamp TEXT, key TEXT, value TEXT NOT NULL, PRIMARY KEY (kind, stamp, key)) WITHOUT ROWID"
 )
@@ -62,7 +66,8 @@ class DiskCache:
     Values are written when the cache is closed, all or none of them; with `at_once` each is written immediately, so that a killed process
     loses nothing that was paid for; what cannot be written stays in memory, and is tried again after the next value that can be. Values
     and files with another `stamp` are ignored; such values are deleted when new values of their kind are written, but not files, which
-    another process may be reading. A read-only folder is read; with `folder` None values stay in memory.
+    another process may be reading. A read-only folder is read; with `folder` None values stay in memory. Each value is stored behind a
+    checksum, without which one that a failing disk has changed would be taken for what was put.
 
     The journal is SQLite's default, because a write-ahead log cannot be read from a read-only folder or shared over a network.
     """
@@ -86,7 +91,7 @@ class DiskCache:
             with contextlib.suppress(sqlite3.Error, OSError, ValueError):
                 if names and self._folder is not None and (self._folder / FILE).is_file():
                     rows = self._connect(self._folder).execute(_SELECT, [kind, self._stamp, json.dumps(list(names))]).fetchall()
-                    values |= {names[name]: json.loads(value) for name, value in rows}
+                    values |= {names[name]: value for name, text in rows if (value := _read(kind, name, text)) is not None}
             return values
 
     def put(self, kind: str, key: str, value: Any) -> None:
@@ -155,7 +160,9 @@ class DiskCache:
             with connection:
                 for kind in kinds:
                     connection.execute(_DELETE_OUTDATED, [kind, self._stamp, self._stamp])
-                rows = ((kind, self._stamp, json.dumps(key), json.dumps(value)) for kind, key, value in values)
+                rows = (
+                    (kind, self._stamp, (name := json.dumps(key)), checked(kind, name, json.dumps(value))) for kind, key, value in values
+                )
                 connection.executemany("INSERT OR REPLACE INTO memo VALUES (?, ?, ?, ?)", rows)
             return True
         return False
@@ -172,6 +179,23 @@ class DiskCache:
                 raise
             self._connection = connection
         return self._connection
+
+
+def checked(kind: str, name: str, text: str) -> str:
+    """Return the text of a value as it is stored, behind its checksum; `name` is the key as JSON."""
+    return f"{zlib.crc32(f'{kind} {name} {text}'.encode()):0{_DIGITS}x}{text}"
+
+
+def _read(kind: str, name: str, stored: str) -> Any:
+    """Return the value of a stored text; None if it is damaged."""
+    text = stored[_DIGITS:]
+    if stored != checked(kind, name, text):
+        # Earlier versions stored objects, replies of judges that were paid for, without a checksum.
+        text = stored if stored.startswith("{") else "null"
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 @cache

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.disk_cache import checked
 from evalsuite.core.runtime import package_version
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.runs import score_cache
@@ -179,13 +180,25 @@ def test_a_broken_cache_costs_time_only(place: Path) -> None:
     assert [r.score for r in scored(place).results] == [1, 1]
 
 
+@pytest.mark.parametrize(("true", "false"), [('score\\": 1', 'score\\": 0'), ("match", "mauch"), ("reason", "rearon")])
+def test_a_damaged_verdict_is_scored_anew(place: Path, true: str, false: str) -> None:
+    """Bits that a failing disk turns in a stored line change no verdict and no reason."""
+    whole = [(r.score, r.reason) for r in scored(place).results]
+    with sqlite3.connect(place / "cache" / "memo.sqlite") as connection:
+        damaged = "UPDATE memo SET value = replace(value, ?, ?) WHERE instr(value, ?)"
+        assert connection.execute(damaged, [true, false, true]).rowcount > 0
+    connection.close()
+    assert [(r.score, r.reason) for r in scored(place).results] == whole
+
+
 def test_one_value_that_is_no_result_is_scored_anew(place: Path) -> None:
     """The line of another instance is not taken over, and the rest of the cache is."""
     scored(place)
     with sqlite3.connect(place / "cache" / "memo.sqlite") as connection:
         for key, value in connection.execute("SELECT key, value FROM memo WHERE kind = 'score'").fetchall():
             if '\\"instance_id\\": \\"t\\"' in value:
-                connection.execute("UPDATE memo SET value = ? WHERE key = ?", [value.replace('\\"t\\"', '\\"s\\"', 1), key])
+                other = checked("score", key, value[8:].replace('\\"t\\"', '\\"s\\"', 1))
+                connection.execute("UPDATE memo SET value = ? WHERE key = ?", [other, key])
     connection.close()
     assert was_asked(place)
     assert [r.score for r in scored(place).results] == [1, 1]
@@ -198,7 +211,8 @@ def test_a_cache_in_the_submission_is_not_read(place: Path) -> None:
     inside.parent.mkdir()
     (place / "cache").rename(inside)
     with sqlite3.connect(inside / "memo.sqlite") as memo:
-        memo.execute("UPDATE memo SET value = replace(value, 'scored', 'missing')")
+        memo.create_function("checked", 3, checked)
+        memo.execute("UPDATE memo SET value = checked(kind, key, replace(substr(value, 9), 'scored', 'missing'))")
     options = RunOptions(save=False, cache=inside, isolation="none")
     assert [result.status for result in run(place / "sub", place / "gold", options).results] == ["scored", "scored"]
 
