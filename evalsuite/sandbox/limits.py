@@ -41,8 +41,9 @@ def levels(controller: Controller, process: Path = Path("/proc/self")) -> tuple[
         process: The folder of the process below /proc.
     """
     try:
-        groups = [line.split(":", 2) for line in (process / "cgroup").read_text().splitlines()]
-        mounts = [line.split() for line in (process / "mountinfo").read_text().splitlines()]
+        # Names of groups and mounts may be any bytes.
+        texts = [os.fsdecode((process / name).read_bytes()).split("\n") for name in ("cgroup", "mountinfo")]
+        groups, mounts = [line.split(":", 2) for line in texts[0] if line], [line.split(" ") for line in texts[1] if line]
     except OSError:
         return ()
     folders: list[Path] = []

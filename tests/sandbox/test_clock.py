@@ -188,8 +188,8 @@ V2 = "0::/user.slice/run.scope\n"
 def test_groups_are_found_in_both_versions(
     groups: str, mounts: list[tuple[str, str, str, str]], folders: dict[limits.Controller, list[str] | None], tmp_path: Path
 ) -> None:
-    """Every level counts that can be seen, the own one first."""
-    lines = []
+    """Every level counts that can be seen, the own one first; another mount has a name that is no text, with a line end of Unicode."""
+    lines = ["29 23 0:25 / /mnt/\udcff\u2028 rw shared:8 - vfat /dev/sdb1 rw\n"]
     for root, place, kind, options in mounts:
         mounted = str(tmp_path / place).replace(" ", "\\040")
         lines.append(f"30 23 0:26 {root} {mounted} rw,nosuid shared:9 - {kind} cgroup {options}\n")
@@ -198,7 +198,7 @@ def test_groups_are_found_in_both_versions(
         for folder in wanted or ():
             (tmp_path / folder).mkdir(parents=True, exist_ok=True)
     (tmp_path / "cgroup").write_text(groups)
-    (tmp_path / "mountinfo").write_text("".join(lines))
+    (tmp_path / "mountinfo").write_bytes("".join(lines).encode(errors="surrogateescape"))
     for controller, wanted in folders.items():
         if wanted is not None:
             assert limits.levels(controller, tmp_path) == tuple(tmp_path / folder for folder in wanted)
