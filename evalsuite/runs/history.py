@@ -353,7 +353,9 @@ def tag_run(entry: RunEntry, *, add: Sequence[str] = (), remove: Sequence[str] =
 
 
 def remove_run(entry: RunEntry) -> None:
-    """Delete a run folder; refuse if it contains anything but a run's files."""
+    """Delete a run folder; refuse if it contains anything but a run's files, or if another run is being written there by now."""
+    if is_held(entry.folder):
+        raise unfinished_error(entry.folder)
     file_names = {RUN, RESULTS, TAGS, UNITS, _SIGNATURE, *(folder for key, folder in _OWN_FOLDERS.items() if key in entry.run)}
     strange = [item.name for item in entry.folder.iterdir() if item.name not in file_names and not item.name.startswith(".")]
     if strange:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.core.errors import UsageError
+from evalsuite.runs.history import find_runs, remove_run
 from evalsuite.runs.run_folder import RunFolder
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
@@ -91,6 +93,16 @@ def test_what_a_killed_run_left_goes_unless_somebody_writes_it(runs: Path) -> No
     assert left(runs)[-2:] == ["0-dead", "1-alive"]
     assert main([*words, "--unfinished"]) == 0
     assert left(runs)[-2:] == ["6-n", "1-alive"]
+    folder.close()
+
+
+def test_a_run_that_is_replaced_meanwhile_is_not_deleted(runs: Path) -> None:
+    """Whoever has read the run to delete leaves the one that another process writes there by now."""
+    entry = find_runs(runs)[0]
+    folder = RunFolder(entry.folder).open(PLAN)
+    with pytest.raises(UsageError, match="is being written by another run"):
+        remove_run(entry)
+    assert folder.is_unfinished
     folder.close()
 
 
