@@ -15,6 +15,7 @@ one file with a query per line of gold (`readers.gold_files`). An entry is read 
 is the instance's group.
 """
 
+import contextlib
 import json
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
@@ -190,9 +191,10 @@ def layout_without_gold(folder: Path) -> str:
     """Return the layout that a submission shows by itself: `lite` (snow has the same files) if all it has is files, some with names of
     answers, and no metadata; else `original`.
     """
-    if not folder.is_dir() or metadata_like(folder) or not holds_answers(folder):
-        return "original"
-    return "original" if any(place.is_dir() and not place.name.startswith(".") for place in folder.iterdir()) else "lite"
+    with contextlib.suppress(OSError):  # reading the submission says why
+        if folder.is_dir() and not metadata_like(folder) and holds_answers(folder):
+            return "original" if any(place.is_dir() and not place.name.startswith(".") for place in folder.iterdir()) else "lite"
+    return "original"
 
 
 def _notes_on_strays(names: list[str], ending: str, most: int) -> Iterator[str]:

@@ -44,8 +44,9 @@ from evalsuite.runs.databases import Databases, database_stamps
 from evalsuite.runs.history import refuse_no_run
 from evalsuite.runs.history_index import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
 from evalsuite.runs.plan import default_rules, refuse_changes, signature_word
+from evalsuite.runs.run_files import read_json
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_submission
-from evalsuite.runs.run_options import RunOptions, signature
+from evalsuite.runs.run_options import RunOptions, changed_versions, signature
 from evalsuite.runs.submission_reader import SubmissionReader, read_unit_columns
 from evalsuite.sandbox.fork_server import ForkServer, fork_server_for
 from evalsuite.sandbox.rpc_client import RpcClient
@@ -439,10 +440,10 @@ class _Scoring:
         return hashes
 
     def _find_known(self, keys: set[str], rules: Mapping[str, Rule]) -> dict[str, Path]:
-        """Return the finished runs with one of `keys` whose results are readable, follow `rules` and used today's databases."""
+        """Return the finished runs with one of `keys` whose results are readable, follow `rules`, and used these versions and databases."""
         scored = find_scored(self._settings.runs_folder, keys, self._memo)
         self._scores = {folder: scores for folder in scored.values() if (scores := run_scores(folder, self._memo)) is not None}
-        folders = {key: folder for key, folder in scored.items() if folder in self._scores}
+        folders = {key: folder for key, folder in scored.items() if folder in self._scores and not _is_of_other_versions(folder)}
         if rules:
             folders = {key: folder for key, folder in folders.items() if _follows(self._scores[folder], rules)}
         return self._on_todays_databases(folders)
@@ -566,6 +567,12 @@ def _gold_facts(gold_dir: Path, content: str, memo: DiskCache) -> dict[str, Any]
     if facts["is_bundled"]:
         memo.put("gold", content, facts)
     return facts
+
+
+def _is_of_other_versions(folder: Path) -> bool:
+    """Return whether a run's receipt names another Python or library than this one, of those that can change a verdict."""
+    run = read_json(folder / RUN)
+    return bool(changed_versions(run.get("receipt"))) if isinstance(run, dict) else True
 
 
 def _follows(run: RunScores, rules: Mapping[str, Rule]) -> bool:

@@ -36,7 +36,7 @@ from evalsuite.runs.run_files import (
     whole_units,
     write_atomically,
 )
-from evalsuite.runs.run_options import RunOptions, changed_parts
+from evalsuite.runs.run_options import RunOptions, changed_parts, changed_versions
 from evalsuite.sandbox.temp_dirs import lock
 
 if TYPE_CHECKING:
@@ -195,6 +195,7 @@ class RunFolder:
         submission = run.get("submission", {})
         stopped = {row.instance_id for row in rows if row.status in ("timeout", "crashed")}
         started = {"signature": run.get("signature"), "whole": str(submission.get("hash")), "options": run.get("options")}
+        started["versions"] = run.get("receipt")
         return started, frozenset(stopped.union(submission.get("unsure", ())))
 
     def _lock_folder(self) -> None:
@@ -301,6 +302,7 @@ def partial_files(folder: Path) -> list[Path]:
 def _list_differences(started: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
     """Yield what differs between the recorded plan and this one, in the user's words; the signature covers the rest."""
     yield from changed_parts(str(started.get("signature")), str(plan.get("signature")))
+    yield from changed_versions(started.get("versions"))
     if "whole" not in started and started.get("submission") != plan["submission"]:
         yield "submission"
     # A database that was missing then is not another one.

@@ -86,9 +86,9 @@ class RunOptions:
 VERDICT_PACKAGES = ("pandas", "duckdb", "rapidfuzz")
 # The parts of a signature that name installed versions.
 VERSIONS = frozenset({"evalsuite", *VERDICT_PACKAGES})
-# These change the verdict of rare texts, as Python does by its tables of Unicode and its sums. Runs of different ones stay comparable, so
-# they are in the receipt and not in the signature.
-RECEIPT_PACKAGES = ("regex", "sacrebleu", "pyphen", "scipy")
+# Data and rules of text metrics and comparators. These change the verdict of rare texts, as Python does by its tables of Unicode and its
+# sums. Runs of different ones stay comparable, so they are in the receipt and not in the signature.
+RECEIPT_PACKAGES = ("numpy", "scipy", "regex", "confusable_homoglyphs", "sacrebleu", "pyphen", "wordfreq")
 
 
 def signature(
@@ -202,9 +202,17 @@ def versions() -> dict[str, str]:
 
 
 def changed_versions(before: object) -> dict[str, tuple[str, str]]:
-    """Return name -> (version then, version now) of what a run's receipt records otherwise; what it does not record is left out."""
+    """Return name -> (version then, version now) of what a run's receipt records otherwise; what it does not record is left out.
+
+    Of Python's version the first two parts count: its tables and sums change with them.
+    """
     recorded = before if isinstance(before, Mapping) else {}
-    return {name: (str(recorded[name]), now) for name, now in versions().items() if recorded.get(name, now) != now}
+    pairs = ((name, str(recorded.get(name, now)), now) for name, now in versions().items())
+    return {name: (then, now) for name, then, now in pairs if _feature_version(name, then) != _feature_version(name, now)}
+
+
+def _feature_version(name: str, version: str) -> str:
+    return ".".join(version.split(".")[:2]) if name == "python" else version
 
 
 def other_versions(run: Mapping[str, Any], signature: str) -> dict[str, str]:

@@ -6,14 +6,12 @@ The key uses the digests of the bytes that were actually read. If files change m
 import contextlib
 import hashlib
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from evalsuite.core.disk_cache import DiskCache, code_stamp
 from evalsuite.core.errors import FaultError
-from evalsuite.core.runtime import package_version
 from evalsuite.core.status import kind_of
 from evalsuite.core.types import Check, Result, Task
 from evalsuite.readers.gold_files import GoldFiles
@@ -31,8 +29,6 @@ _AT_ONCE = 1000
 _DIGITS: Final = 64
 # Bytes of a key.
 _KEY: Final = 32
-# Libraries with data or rules of text metrics and comparators. The base contains those that read tables.
-_PACKAGES: Final = ("numpy", "scipy", "regex", "confusable_homoglyphs", "sacrebleu", "pyphen", "wordfreq")
 # Metrics that may use a local model.
 _WITH_MODEL: Final = ("bertscore", "hedging_language")
 
@@ -47,9 +43,7 @@ class ScoreCache:
         self, folder: Path, *, base: str, gold: GoldFiles, gold_inodes: frozenset[Inode], state_of: Callable[[Task], str | None]
     ) -> None:
         self._memo = DiskCache(folder, stamp=code_stamp())
-        # Python has its own tables of Unicode.
-        versions = [f"python:{sys.version_info[0]}.{sys.version_info[1]}", *(f"{name}:{package_version(name)}" for name in _PACKAGES)]
-        self._base, self._gold, self._gold_inodes, self._state_of = "|".join([base, *versions]), gold, gold_inodes, state_of
+        self._base, self._gold, self._gold_inodes, self._state_of = base, gold, gold_inodes, state_of
         # Tasks being scored, and the state of their databases at the start.
         self._open: dict[str, Task] = {}
         self._states: dict[str, str] = {}

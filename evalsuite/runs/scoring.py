@@ -454,6 +454,7 @@ def _open_folder(planned: Planned) -> tuple[RunFolder | None, Mapping[str, Resul
         "signature": planned.signature,
         "submission": named_hash(submission),
         "options": options.to_json(),
+        "versions": versions(),
         # Labels for readers of the folder during the run.
         "suite": planned.gold.suite.name,
         "n_instances": len(planned.tasks),

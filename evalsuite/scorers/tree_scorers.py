@@ -107,6 +107,8 @@ def tree_score(
     lost = next((record for record in answers if isinstance(record, Lost) and record.cause), None)
     how: dict[str, Any] = {"metrics": metrics, "types_metrics": types_metrics, "leaves_metrics": leaves_metrics}
     how |= {"exclusive": exclusive, "hierarchical": hierarchical}
+    if schema is None and not references:
+        raise FaultError("BAD_SPEC", "there is no record", side="gold")
     try:
         parsed_schema = treeval_schema_of(
             schema if schema is not None else infer_schema(references, widen=True, notify=lambda _: None), id_field
@@ -408,6 +410,8 @@ def _infer(gold: Any, *, widen: bool, id_field: str | None = None) -> dict[str, 
     It is without `id_field`: the key by which records are joined is not a field to find.
     """
     records = gold if isinstance(gold, list) else [gold]
+    if not records:
+        raise FaultError("BAD_SPEC", "no schema can be inferred from gold: there is no record", side="gold")
     try:
         schema = infer_schema(records, widen=widen, notify=lambda _: None)
     except (SchemaError, TreeLimitError) as error:

@@ -18,6 +18,7 @@ from evalsuite.sql.session import (
     QueryLimits,
     Session,
     Stream,
+    account_refused,
     client,
     neutral,
     not_allowed_error,
@@ -39,6 +40,11 @@ _TYPES = {
     **dict.fromkeys(("JSON", "RECORD", "STRUCT"), "JSON"),
 }
 _OWN_LOGIN = "default"
+# The service's reasons that lie in the account and not in the statement.
+_ACCOUNT = {
+    **dict.fromkeys(("quotaExceeded", "rateLimitExceeded"), "a quota of the project is used up"),
+    **dict.fromkeys(("billingNotEnabled", "blocked"), "the project may not run queries now"),
+}
 
 
 def open_session(connection: Connection, limits: QueryLimits) -> "BigquerySession":
@@ -152,12 +158,16 @@ class BigquerySession(Session):
         except (FutureTimeoutError, TimeoutError, api.RetryError) as error:
             if isinstance(getattr(error, "cause", None), outages):
                 raise server_gone("BigQuery") from None
-            self.cancel()
+            with contextlib.suppress(Exception):
+                self.cancel()
             raise FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)") from None
         except outages as error:
             _log.debug("bigquery: %s", type(error).__name__)
             raise server_gone("BigQuery") from None
-        except (api.GoogleAPICallError, auth.GoogleAuthError) as error:
+        except (api.Unauthorized, auth.GoogleAuthError) as error:
+            _log.debug("bigquery: %s", type(error).__name__)
+            raise account_refused("BigQuery", "it does not accept the credentials") from None
+        except api.GoogleAPICallError as error:
             _log.debug("bigquery: %s", type(error).__name__)
             raise self._fault_of(error, sql) from None
 
@@ -168,7 +178,9 @@ class BigquerySession(Session):
             return FaultError("LIMIT", f"the statement would be billed more than {self._limits.billed_bytes} bytes (limit billed_bytes)")
         if reason in ("stopped", "timeout") or "timed out" in text:
             return FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)")
-        if reason in ("resourcesExceeded", "responseTooLarge", "quotaExceeded", "rateLimitExceeded"):
+        if reason in _ACCOUNT:
+            return account_refused("BigQuery", _ACCOUNT[reason])
+        if reason in ("resourcesExceeded", "responseTooLarge"):
             return FaultError("LIMIT", "the statement needs more resources than BigQuery allows")
         if reason == "accessDenied":
             message = str(details[0].get("message", ""))
@@ -178,10 +190,13 @@ class BigquerySession(Session):
         return sql_error("syntax" if "Syntax error" in text else "value" if reason == "invalidQuery" else "other")
 
     def cancel(self) -> None:
-        """Request that BigQuery stops the job; its own timeout is the fallback."""
-        if self._job is not None:
-            with contextlib.suppress(Exception):
-                self._job.cancel(timeout=5)
+        """Request that BigQuery stops the job; its own timeout is the fallback.
+
+        Raises if there is no job yet, or BigQuery cannot be reached: then what failed was not the statement's time.
+        """
+        if self._job is None:
+            raise server_gone("BigQuery")
+        self._job.cancel(timeout=5, retry=None)
 
     def describe(self) -> str:
         """`BigQuery, billed to NAME`."""

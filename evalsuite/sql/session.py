@@ -248,6 +248,11 @@ def server_gone(engine: str) -> FaultError:
     return FaultError("NEEDS_CONNECTION", f"{engine} disconnected while it ran the statement", side="setup")
 
 
+def account_refused(engine: str, what: str) -> FaultError:
+    """NEEDS_CONNECTION for a statement that the account may not run now, whatever it says: not the answer's fault."""
+    return FaultError("NEEDS_CONNECTION", f"{engine} did not run the statement: {what}", side="setup")
+
+
 NOT_SELECT = "only one SELECT is run"
 OUTSIDE = "the statement reaches outside its database"
 

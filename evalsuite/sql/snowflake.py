@@ -16,6 +16,7 @@ from evalsuite.sql.session import (
     QueryLimits,
     Session,
     Stream,
+    account_refused,
     client,
     neutral,
     not_allowed_error,
@@ -42,6 +43,8 @@ _FIXED = 0
 _NO_NETWORK = frozenset({250001, 250003, 250005, 251001, 251011, 251012, 290403, 390112, 390114})
 # 290000 plus the HTTP status: the service, or a proxy in front of it, has failed.
 _SERVER_ERRORS = range(290500, 290600)
+# No warehouse is chosen, a free trial has ended, a resource monitor's quota is used up.
+_NO_WAREHOUSE = frozenset({606, 666, 90073})
 # System functions can stop sessions, and FROM can call a procedure: neither is a query of data.
 _SYSTEM_CALL = re.compile(r"\bSYSTEM\$\w+|\bTABLE\s*\(\s*CALL\b", re.IGNORECASE)
 
@@ -114,6 +117,8 @@ class SnowflakeSession(Session):
     def _fault_of(self, error: Any) -> FaultError:
         if error.errno in _NO_NETWORK or (error.errno or 0) in _SERVER_ERRORS:
             return server_gone("Snowflake")
+        if error.errno in _NO_WAREHOUSE or error.sqlstate == "57P03":
+            return account_refused("Snowflake", "the account has no warehouse that runs")
         if error.errno in (604, 630) or error.sqlstate == "57014":
             return FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)")
         if error.errno == 8 or "statement count" in str(error.msg):

@@ -603,12 +603,12 @@ def infer_schema(
     different values, each seen three times on average, get an `enum`.
 
     Raises:
-        SchemaError: no value at all.
+        ValueError: no value at all.
         TreeLimitError: the values exceed a limit.
     """
     values = list(values)
     if not values:
-        raise SchemaError("there is no record")
+        raise ValueError("there is no record")
     alternatives = inspect(values, limits, of_gold=True)
     return _Inference(widen, notify, alternatives).schema(values, "")
 

@@ -56,6 +56,7 @@ TESTS = {
     "Gold cannot allow": "scorers/metrics/test_python_unit_testing.py::test_gold_cannot_give_the_permission",
     "outside of the checkout": "cli/test_action.py::test_no_module_of_the_checkout_is_imported",
     "GITHUB_WORKSPACE": "cli/test_action.py::test_reports_are_written_through_no_link",
+    "there only the score cache": "cli/test_leaderboard.py::test_runs_in_a_submission_are_not_reused",
     "can use the viewer": "reports/viewer/test_app.py::test_a_foreign_host_is_refused",
     "Showing a run executes": "attacks/test_stranger.py::test_the_folder_that_the_user_names_is_executed",
     "only a saved run names": "attacks/test_stranger.py::test_no_command_executes_code_that_only_a_run_names",
@@ -100,6 +101,7 @@ WARNINGS = [
     ),
     *("nothing kills them at a time limit", "the rights of your account", "Even with it", "in a container", "Score a copy"),
     "an untrusted gold database",
+    "contains your runs and the replies of judges",
     *("process reads the results of servers", "Of Snowflake and BigQuery it holds"),
     *("It has no password", "An answer without a value", "lists them"),
 ]

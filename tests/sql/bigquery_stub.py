@@ -103,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.server.failures and not dry:
             code = self.server.failures.pop(0)
             # The client itself tries a backend's error again.
-            reason = "backendError" if code == 500 else "notImplemented"
+            reason = {500: "backendError", 403: "quotaExceeded", 401: "authError"}.get(code, "notImplemented")
             self._send({"error": {"code": code, "message": "ill", "errors": [{"reason": reason, "message": "ill"}]}}, code=code)
             return
         if "hidden" in sql:

@@ -63,6 +63,18 @@ def test_the_job_is_cancelled_at_the_time_limit(stub: Stub) -> None:
     assert stub.cancelled.wait(5)
 
 
+def test_a_cancel_that_stops_nothing_says_so(stub: Stub) -> None:
+    """Without a job, or with a service that fails, the time that passed is not the statement's."""
+    with contextlib.closing(open_session(connection(stub), QueryLimits())) as session:
+        with pytest.raises(FaultError, match="BigQuery disconnected"):
+            session.cancel()
+        session.stream("SELECT 1 AS x")
+        stub.shutdown()
+        stub.server_close()
+        with pytest.raises(ConnectionError):
+            session.cancel()
+
+
 def test_repeated_fields_and_pages(stub: Stub) -> None:
     """A list is JSON text; many rows come page by page."""
     assert run_answer("SELECT [1, 2] AS x", connection(stub), QueryLimits()).columns[0][0] == "[1, 2]"
@@ -99,11 +111,13 @@ def test_a_service_that_goes_away_is_nobodys_answer(stub: Stub, tmp_path: Path) 
 
 
 def test_a_service_that_is_ill(stub: Stub, tmp_path: Path) -> None:
-    """What ends in the service's own error is asked once more; where it ends so again, or in HTTP 500 all the time, it is unscored."""
+    """What ends in an error of the service or the account is asked once more; if it ends so again, it is unscored, as at HTTP 500."""
     words = made_lite(tmp_path, f"bq: {{engine: bigquery, project: p, endpoint: '{stub.url}', prefix: q}}\n")
     for failures, code, expected in (
         ([501], 0, {("scored", None, 1), ("scored", None, 0)}),
         ([501] * 4, 4, {("unscored", "NEEDS_CONNECTION", None)}),
+        ([403] * 4, 4, {("unscored", "NEEDS_CONNECTION", None)}),
+        ([401] * 4, 4, {("unscored", "NEEDS_CONNECTION", None)}),
         ([500] * 1000, 4, {("unscored", "NEEDS_CONNECTION", None)}),
     ):
         stub.requests.clear()

@@ -73,9 +73,16 @@ def test_a_damaged_duckdb_file(tmp_path: Path) -> None:
     assert [(row["status"], row["fault"]) for row in rows] == [("unscored", "NEEDS_CONNECTION"), ("submission_fault", "SQL_ERROR")]
 
 
-@pytest.mark.parametrize(("errno", "code"), [(290500, "NEEDS_CONNECTION"), (290503, "NEEDS_CONNECTION"), (2003, "SQL_ERROR")])
-def test_what_snowflake_answers_when_it_is_ill(errno: int, code: str) -> None:
-    """An HTTP 5xx of the service is the set-up's, an unknown object the statement's."""
+@pytest.mark.parametrize(
+    ("errno", "sqlstate", "code"),
+    [
+        *[(errno, "42S02", "NEEDS_CONNECTION") for errno in (290500, 290503)],
+        *[(606, "57P03", "NEEDS_CONNECTION"), (666, "57014", "NEEDS_CONNECTION"), (90073, "22000", "NEEDS_CONNECTION")],
+        *[(609, "57P03", "NEEDS_CONNECTION"), (604, "57014", "TIMEOUT"), (2003, "42S02", "SQL_ERROR")],
+    ],
+)
+def test_what_snowflake_answers_when_it_is_ill(errno: int, sqlstate: str, code: str) -> None:
+    """An HTTP 5xx of the service, and an account without a warehouse, is the set-up's; an unknown object the statement's."""
     session = SnowflakeSession.__new__(SnowflakeSession)
     session._limits = QueryLimits()
-    assert session._fault_of(SimpleNamespace(errno=errno, sqlstate="42S02", msg="")).fault.code == code
+    assert session._fault_of(SimpleNamespace(errno=errno, sqlstate=sqlstate, msg="")).fault.code == code

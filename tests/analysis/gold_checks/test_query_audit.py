@@ -29,7 +29,7 @@ def test_gold_queries_are_edited_and_run(tmp_path: Path) -> None:
         lines.append(json.dumps({"instance_id": name, "connection": "shop", "evaluation": check}))
     (tmp_path / "gold" / "s_eval.jsonl").write_text("\n".join(lines) + "\n")
     (tmp_path / "gold" / "suite.yaml").write_text("connections:\n  shop: {engine: duckdb, database: shop.duckdb}\n")
-    found = audit_gold(tmp_path / "gold", databases=tmp_path, isolation="none", jobs=1).to_json("strict")
+    found = audit_gold(tmp_path / "gold", databases=tmp_path, isolation="none", jobs=1).under("strict").to_json()
     by_id = {one["instance_id"]: one["strict"]["holes"] for one in found["checks"]}
     hole = next(one for one in by_id["lenient"] if one["kind"] == "gold's query: source row dropped")
     assert (hole["right"], hole["line"]) == (False, "rel_tol: null, abs_tol: null")
@@ -51,7 +51,7 @@ def test_pairs_of_queries_are_audited_by_edits_of_golds(tmp_path: Path) -> None:
     gold.write_text(
         "SELECT region FROM sale WHERE id > 4\tshop\nSELECT id, amount FROM sale ORDER BY amount DESC\tshop\nSELECT (FROM\tshop\n"
     )
-    found = audit_gold(gold, databases=tmp_path / "dbs", isolation="none", jobs=1).to_json("official")
+    found = audit_gold(gold, databases=tmp_path / "dbs", isolation="none", jobs=1).to_json()
     holes = {(check["instance_id"], hole["kind"]): hole for check in found["checks"] for hole in check["official"]["holes"]}
     assert {("0", "gold's query: distinct added"), ("1", "gold's query: order")} <= set(holes)
     assert {(hole["right"], hole["rule"], hole["line"]) for hole in holes.values()} == {(False, "official", "--rules strict")}
@@ -60,7 +60,7 @@ def test_pairs_of_queries_are_audited_by_edits_of_golds(tmp_path: Path) -> None:
     assert made["gold's query: other spaces"] == {"n": 2, "n_failed": 0}
     assert made["gold's query: filter removed"]["n"] == 1
     assert [one["check"] for one in found["untried"]] == ["2 sql_match"]
-    untried = audit_gold(gold, isolation="none").to_json("official")["untried"]
+    untried = audit_gold(gold, isolation="none").to_json()["untried"]
     assert len(untried) == 3
     assert "--databases DIR" in untried[0]["reason"]
     late = audit_gold(gold, databases=tmp_path / "dbs", isolation="none", seconds=1e-6)

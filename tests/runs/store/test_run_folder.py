@@ -235,6 +235,17 @@ def test_a_run_is_resumed_with_what_it_was_started_with(tmp_path: Path, change: 
     assert not is_held(tmp_path / "run")
 
 
+def test_a_run_is_resumed_with_the_libraries_it_was_started_with(tmp_path: Path) -> None:
+    """Another Python in its third part judges no text otherwise; what an older evalsuite did not record is not another version."""
+    same = {"python": "{}.{}.99".format(*sys.version_info)}
+    for place, recorded in (("a", same), ("b", {}), ("c", {**same, "regex": "0", "pyphen": "0"})):
+        RunFolder(tmp_path / place).open({**PLAN, "versions": recorded}).close()
+    for place in "ab":
+        RunFolder(tmp_path / place).reopen(PLAN)[0].close()
+    with pytest.raises(OutputError, match=r"was started with other regex and pyphen$"):
+        RunFolder(tmp_path / "c").reopen(PLAN)
+
+
 def test_a_run_that_was_to_replace_another_begins_again(tmp_path: Path) -> None:
     """Killed while it removed the earlier run, it has no results; killed before its first file, it is an empty folder; both are held."""
     RunFolder(tmp_path / "run").open(PLAN).close()
