@@ -201,13 +201,15 @@ def versions() -> dict[str, str]:
     return {"python": sys.version.split()[0], **{name: package_version(name) for name in RECEIPT_PACKAGES}}
 
 
-def changed_versions(before: object) -> dict[str, tuple[str, str]]:
-    """Return name -> (version then, version now) of what a run's receipt records otherwise; what it does not record is left out.
+def changed_versions(before: object, after: object = None) -> dict[str, tuple[str, str]]:
+    """Return name -> (version then, version later) of what two receipts record differently; what one does not record is left out.
 
-    Of Python's version the first two parts count: its tables and sums change with them.
+    Without `after` the installed versions count. Of Python's version the first two parts count: its tables and sums change with them.
     """
     recorded = before if isinstance(before, Mapping) else {}
-    pairs = ((name, str(recorded.get(name, now)), now) for name, now in versions().items())
+    later = versions() if after is None else after if isinstance(after, Mapping) else {}
+    both = [name for name in ("python", *RECEIPT_PACKAGES) if name in recorded and name in later]
+    pairs = ((name, str(recorded[name]), str(later[name])) for name in both)
     return {name: (then, now) for name, then, now in pairs if _feature_version(name, then) != _feature_version(name, now)}
 
 

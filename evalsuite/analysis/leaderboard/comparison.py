@@ -7,7 +7,7 @@ many.
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import compress, islice, zip_longest
 from pathlib import Path
@@ -38,11 +38,12 @@ from evalsuite.analysis.leaderboard.pairing import (
     signature_differences,
 )
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import UsageError, count_words
+from evalsuite.core.errors import UsageError, count_words, join_names
 from evalsuite.core.import_ref import NDArray, np
 from evalsuite.core.status import ZERO, check_level, default_level, has_open_verdict, lacks_setup, own_scale_ids, raw_value, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
+from evalsuite.runs.run_options import changed_versions
 from evalsuite.stats.intervals import CELLS_AT_ONCE, ONE_CLUSTER, Interval, cluster_totals, clustered_interval, few_clusters_note
 from evalsuite.stats.power import Units, detectable, n_needed, power_units
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean
@@ -560,7 +561,7 @@ def compare(
     if not 0 < alpha < 1:
         raise UsageError(f"alpha must be between 0 and 1, found {alpha:g}", hint="0.05 is usual")
     base, *others = sides
-    warnings = _signature_warnings(base, others, rules, force=force)
+    warnings = [*_signature_warnings(base, others, rules, force=force), *_version_warnings(base, others)]
     check_level(reveal)
     how = PairingOptions(rules, alpha, cluster, shift, reveal or default_level(hidden=any(side.hidden for side in sides)))
     candidates = [_candidate(base, other, how, n_tests=len(others)) for other in others]
@@ -601,6 +602,12 @@ def _signature_warnings(base: RunSide, others: Sequence[RunSide], rules: Rule | 
             way_out = f"`evalsuite compare {first} {second} --gold {gold}` scores both on one gold"
         raise UsageError(texts[0], hint=f"{way_out}, or compare them as they are with --force")
     return [f"{text} (compared under --force)" for text in texts]
+
+
+def _version_warnings(base: RunSide, others: Sequence[RunSide]) -> Iterator[str]:
+    for other in others:
+        if names := list(changed_versions(base.receipt, other.receipt)):
+            yield f"{base.label} and {other.label} were scored with other versions of {join_names(names)}: rare verdicts can differ"
 
 
 def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: int) -> Candidate:

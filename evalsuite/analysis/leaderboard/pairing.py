@@ -216,7 +216,7 @@ class RunSide:
     `clusters` are the groups that the suite names as clusters; `hidden`: gold is secret, so no reason may be shown. `n_instances` are those
     of all of gold, 0 if unknown; `exchanges` the questions and answers. `corrected` is the score after gold's errata, None without any;
     `n_unapplied` of these are stale or expired. `labels` are human labels of its answers, by instance id; `unread` is why the saved ones
-    are not used. `gold_folder` and `submission_folder` are where they were.
+    are not used. `gold_folder` and `submission_folder` are where they were; `receipt` says how the run was made.
     """
 
     label: str
@@ -237,6 +237,7 @@ class RunSide:
     unread: str = ""
     gold_folder: str = ""
     submission_folder: str = ""
+    receipt: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_part(self) -> bool:
@@ -257,6 +258,7 @@ def side_of(
         gold_folder=str(gold.get("folder") or ""),
         submission_folder=str((run.get("submission") or {}).get("folder") or ""),
         rules=str(run.get("options", {}).get("rules") or "official"),
+        receipt=run.get("receipt") or {},
         groups=run.get("groups") or {},
         clusters=tuple(gold.get("clusters") or ()),
         hidden=bool(gold.get("hidden", False)),
