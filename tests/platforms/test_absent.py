@@ -35,7 +35,7 @@ def on(system: str, folder: Path, *words: object, encoding: str | None = None) -
     environment = {**os.environ, "TMPDIR": str(folder), "EVALSUITE_TEST_ABSENT": system, "PYTHONPATH": paths, "PYTHONIOENCODING": encoding}
     # What a command leaves open would be said on stderr.
     environment["PYTHONWARNINGS"] = "default::ResourceWarning"
-    return finished([sys.executable, "-m", "evalsuite", *words], cwd=ROOT, env=environment, encoding=encoding)
+    return finished([sys.executable, "-m", "evalsuite", *words], cwd=folder, env=environment, encoding=encoding)
 
 
 def verdicts(run: Path) -> list[str]:
