@@ -178,8 +178,11 @@ def test_labels_that_stand_there_stay(tmp_path: Path) -> None:
     assert read_label_texts(beside) == {"a": ("0", ""), "b": ("", "look again"), "c": ("0.5", "half"), "e": ("1", "")}
 
 
-def test_labels_that_cannot_be_read_are_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_labels_that_cannot_be_read_are_told_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A broken file of labels beside a run costs the score by people alone, and the report says which file and line it is."""
+    monkeypatch.chdir(tmp_path)
     gold, submission = text_gold(tmp_path / "gold", a="Paris", b="Rome"), text_submission(tmp_path / "sub", a="Paris", b="Bern")
     folder = tmp_path / "run"
     assert main(["run", str(submission), "--gold", str(gold), "--out", str(folder), "--quiet"]) == 0
