@@ -8,7 +8,6 @@ folders scores nothing. Scorers that need the network or all answers at once sta
 import contextlib
 import hashlib
 import pickle
-import sys
 import threading
 import uuid
 from collections import deque
@@ -29,7 +28,7 @@ from evalsuite.readers.paths import Inode
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.instance_checks import opens_files, out_of_budget, skip_unscorable, unjudged_result
 from evalsuite.runs.run_files import result_of, whole_line
-from evalsuite.runs.run_options import signature, versions
+from evalsuite.runs.run_options import feature_version, signature, versions
 from evalsuite.runs.worker_pool import Pool
 from evalsuite.sandbox.fork_server import ForkServer
 from evalsuite.sandbox.limits import Budget, killed_fault, size_of
@@ -122,9 +121,9 @@ def _prepare_worker(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
 
 
 def _versions() -> str:
-    """Return the versions that a verdict can depend on; of Python's the part that has the tables of Unicode."""
-    own = versions() | {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
-    return "|".join([*map(":".join, own.items()), signature(rules="official", gold_hash="", limits={})])
+    """Return the versions that a verdict can depend on."""
+    own = (f"{name}:{feature_version(name, version)}" for name, version in versions().items())
+    return "|".join([*own, signature(rules="official", gold_hash="", limits={})])
 
 
 _CONNECT_SECONDS = 20

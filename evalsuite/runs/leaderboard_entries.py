@@ -41,10 +41,9 @@ from evalsuite.readers.paths import Inode, content_digest, metadata_like, open_c
 from evalsuite.readers.submission_files import cached_hash, submission_hash
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.runs.databases import Databases, database_stamps
-from evalsuite.runs.history import refuse_no_run
+from evalsuite.runs.history import read_run_file, refuse_no_run
 from evalsuite.runs.history_index import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
 from evalsuite.runs.plan import default_rules, refuse_changes, signature_word
-from evalsuite.runs.run_files import read_json
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_submission
 from evalsuite.runs.run_options import RunOptions, changed_versions, signature
 from evalsuite.runs.submission_reader import SubmissionReader, read_unit_columns
@@ -571,7 +570,7 @@ def _gold_facts(gold_dir: Path, content: str, memo: DiskCache) -> dict[str, Any]
 
 def _is_of_other_versions(folder: Path) -> bool:
     """Return whether a run's receipt names another Python or library than this one, of those that can change a verdict."""
-    run = read_json(folder / RUN)
+    run = read_run_file(folder)
     return bool(changed_versions(run.get("receipt"))) if isinstance(run, dict) else True
 
 

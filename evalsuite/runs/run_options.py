@@ -210,10 +210,11 @@ def changed_versions(before: object, after: object = None) -> dict[str, tuple[st
     later = versions() if after is None else after if isinstance(after, Mapping) else {}
     both = [name for name in ("python", *RECEIPT_PACKAGES) if name in recorded and name in later]
     pairs = ((name, str(recorded[name]), str(later[name])) for name in both)
-    return {name: (then, now) for name, then, now in pairs if _feature_version(name, then) != _feature_version(name, now)}
+    return {name: (then, now) for name, then, now in pairs if feature_version(name, then) != feature_version(name, now)}
 
 
-def _feature_version(name: str, version: str) -> str:
+def feature_version(name: str, version: str) -> str:
+    """Return the part of a library's version that can change a verdict."""
     return ".".join(version.split(".")[:2]) if name == "python" else version
 
 

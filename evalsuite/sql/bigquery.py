@@ -18,12 +18,12 @@ from evalsuite.sql.session import (
     QueryLimits,
     Session,
     Stream,
-    account_refused,
     client,
     neutral,
     not_allowed_error,
     server_gone,
     sql_error,
+    unfinished,
 )
 
 _log = logging.getLogger(__name__)
@@ -166,7 +166,7 @@ class BigquerySession(Session):
             raise server_gone("BigQuery") from None
         except (api.Unauthorized, auth.GoogleAuthError) as error:
             _log.debug("bigquery: %s", type(error).__name__)
-            raise account_refused("BigQuery", "it does not accept the credentials") from None
+            raise unfinished("BigQuery", "it does not accept the credentials") from None
         except api.GoogleAPICallError as error:
             _log.debug("bigquery: %s", type(error).__name__)
             raise self._fault_of(error, sql) from None
@@ -179,7 +179,7 @@ class BigquerySession(Session):
         if reason in ("stopped", "timeout") or "timed out" in text:
             return FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)")
         if reason in _ACCOUNT:
-            return account_refused("BigQuery", _ACCOUNT[reason])
+            return unfinished("BigQuery", _ACCOUNT[reason])
         if reason in ("resourcesExceeded", "responseTooLarge"):
             return FaultError("LIMIT", "the statement needs more resources than BigQuery allows")
         if reason == "accessDenied":

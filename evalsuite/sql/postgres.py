@@ -46,6 +46,7 @@ from evalsuite.sql.session import (
     only_statement,
     server_gone,
     sql_error,
+    unfinished,
 )
 
 # Volatile functions that only read what the role may read, draw random numbers, read the clock or wait.
@@ -633,7 +634,7 @@ class PostgresSession(Session):
         if state == "57014" and self._sent is not None and time.monotonic() - self._sent >= _LOCK_SHARE * self._limits.seconds:
             return None
         reason = next((reason for code, reason in _SERVERS_OWN.items() if state.startswith(code)), "")
-        return FaultError("NEEDS_CONNECTION", f"PostgreSQL did not finish the statement: {reason}", side="setup") if reason else None
+        return unfinished("PostgreSQL", reason) if reason else None
 
     def cancel(self) -> None:
         """Request that the server stops; works from another thread."""

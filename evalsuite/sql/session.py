@@ -248,9 +248,9 @@ def server_gone(engine: str) -> FaultError:
     return FaultError("NEEDS_CONNECTION", f"{engine} disconnected while it ran the statement", side="setup")
 
 
-def account_refused(engine: str, what: str) -> FaultError:
-    """NEEDS_CONNECTION for a statement that the account may not run now, whatever it says: not the answer's fault."""
-    return FaultError("NEEDS_CONNECTION", f"{engine} did not run the statement: {what}", side="setup")
+def unfinished(engine: str, reason: str) -> FaultError:
+    """NEEDS_CONNECTION for a statement that the server or its account stopped, whatever it says: not the answer's fault."""
+    return FaultError("NEEDS_CONNECTION", f"{engine} did not finish the statement: {reason}", side="setup")
 
 
 NOT_SELECT = "only one SELECT is run"

@@ -16,12 +16,12 @@ from evalsuite.sql.session import (
     QueryLimits,
     Session,
     Stream,
-    account_refused,
     client,
     neutral,
     not_allowed_error,
     server_gone,
     sql_error,
+    unfinished,
 )
 
 _log = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ class SnowflakeSession(Session):
         if error.errno in _NO_NETWORK or (error.errno or 0) in _SERVER_ERRORS:
             return server_gone("Snowflake")
         if error.errno in _NO_WAREHOUSE or error.sqlstate == "57P03":
-            return account_refused("Snowflake", "the account has no warehouse that runs")
+            return unfinished("Snowflake", "the account has no warehouse that runs")
         if error.errno in (604, 630) or error.sqlstate == "57014":
             return FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)")
         if error.errno == 8 or "statement count" in str(error.msg):

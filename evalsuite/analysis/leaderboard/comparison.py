@@ -607,7 +607,8 @@ def _signature_warnings(base: RunSide, others: Sequence[RunSide], rules: Rule | 
 def _version_warnings(base: RunSide, others: Sequence[RunSide]) -> Iterator[str]:
     for other in others:
         if names := list(changed_versions(base.receipt, other.receipt)):
-            yield f"{base.label} and {other.label} were scored with other versions of {join_names(names)}: rare verdicts can differ"
+            versions = f"other versions of {join_names(names)}: verdicts on rare texts can differ"
+            yield f"{base.label} and {other.label} were scored with {versions}"
 
 
 def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: int) -> Candidate:
