@@ -225,11 +225,8 @@ def _is_answer(text: str, match: re.Match[str]) -> bool:
         return False
     if _SPOKEN_OF.match(after):
         return False
-    if match[1].lower() == "no":
-        is_article = re.match(r"[ \t]+\w", after) and not _CLAUSE.match(after)
-        if is_article or re.match(r"-\w|\.?\s*\d", after):
-            return False
-    return True
+    is_article = re.match(r"[ \t]+\w", after) and not _CLAUSE.match(after)
+    return match[1].lower() == "yes" or not (is_article or re.match(r"-\w|\.?\s*\d", after))
 
 
 _DIGITS = r"\d+(?:\.\d+)?"
@@ -293,6 +290,21 @@ _AND_MORE = re.compile(
     rf"[+-]?(?P<more>{_DIGITS})(?!\d|\.\d|\s*%)"
     rf"(?P<noun>\s+(?!(?:or|and|to|out|of|points?|stars?|pts|marks?)\b)[^\W\d_]{{2,}})?",
     re.IGNORECASE,
+)
+# Further on in its line, another number that would do as well.
+_WOULD_DO = (
+    re.compile(
+        r"\b(?:(?:would|could|might|may|can)\s+(?:\w+\s+){0,3}?(?:say|give|rate|score|grade|accept|award|assign|justify|object to)"
+        r"|(?:case|argument)\b[^.\n]{0,20}\bfor|argued? for|tempted to (?:say|give|award)|as (?:high|low) as|closer to|nearer(?: to)?"
+        rf"|rounded(?: up| down)? to)\s+(?:it\s+)?(?:an?\s+)?(?P<more>{_DIGITS})(?=\s*(?:[.,;:)!\n]|\Z|as well\b|too\b))",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?<![\w.,/-])(?P<more>{_DIGITS})\s*(?:[(,]\s*)?(?:at (?:best|most|worst|a)\b|on a good\b|(?:if (?:\w+ )?)?"
+        r"(?:lenient|generous|strict)|if you ignor|(?:is|would|could|might|may|can|seems) (?:\w+ ){0,2}?"
+        r"(?:defen|fair|possib|plausib|acceptab|justif|argu))",
+        re.IGNORECASE,
+    ),
 )
 # Words that may follow a verdict in its clause; after any other word the number is a count or part of another sentence.
 _MAY_FOLLOW = re.compile(
@@ -383,7 +395,7 @@ def stated_score(text: str, low: float, high: float) -> Stated:
     candidates = list(_candidates(text))
     if any(candidate.top not in (None, high) for candidate in candidates):
         return Stated(why="its number is on another scale")
-    if any(_is_followed_by_number(text, candidate.end) for candidate in candidates):
+    if any(_is_followed_by_number(text, candidate.end) or _is_torn(text, candidate, low, high) for candidate in candidates):
         return Stated(why="it names more than one number")
     if not candidates:
         return Stated(why="it states no score", is_silent=True)
@@ -394,6 +406,11 @@ def stated_score(text: str, low: float, high: float) -> Stated:
     if len({candidate.value for candidate in ranked}) > 1 or _is_corrected(text, ranked[0].value, last, low, high):
         return Stated(why="it gives more than one score")
     return Stated(number=ranked[0].value)
+
+
+def _is_torn(text: str, candidate: _Candidate, low: float, high: float) -> bool:
+    rest = text[candidate.end : candidate.end + _LONGEST_CLAUSE].partition("\n")[0]
+    return any(candidate.value != float(m["more"]) <= high and float(m["more"]) >= low for p in _WOULD_DO for m in p.finditer(rest))
 
 
 def _is_corrected(text: str, value: float, last: int, low: float, high: float) -> bool:
@@ -501,15 +518,9 @@ _SCALE_KEYS = ("max", "maxscore", "maximum", "outof", "scale", "top", "scalemax"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The verdict in a reply.
+    """The verdict in a reply: a value in [0, 1] or None, in words as `label`, with the judge's own `reason`.
 
-    Attributes:
-        value: in [0, 1], or None.
-        label: the verdict in words.
-        reason: the judge's own reason.
-        why: why the reply is unreadable.
-        declines: whether the judge said, in the offered form, that it cannot decide.
-        details: JSON-safe details.
+    `why` is why the reply is unreadable; `declines`: the judge said, in the offered form, that it cannot decide. `details` are JSON-safe.
     """
 
     value: float | None
@@ -642,14 +653,7 @@ def score_reading(
 
 
 def yes_no_reading(*, variant: str = "tolerant") -> Reading:
-    """Return a reader of yes and no as 1.0, 0.0 or None.
-
-    Args:
-        variant: `tolerant`, or `issue_literal`: 1.0 for a bare YES in any case, 0.0 for everything else.
-
-    Returns:
-        A function from the text of a reply to a `Verdict`.
-    """
+    """Return a reader of yes and no as 1.0, 0.0 or None; variant `issue_literal`: 1.0 for a bare YES in any case, else 0.0."""
 
     def read(text: str) -> Verdict:
         if variant == "issue_literal":
@@ -715,10 +719,6 @@ _UNSUPPORTED = re.compile(
 )
 
 
-def _says_unsupported(text: str) -> bool:
-    return any(match["no"] is None for match in _UNSUPPORTED.finditer(text))
-
-
 def claims_reading() -> Reading:
     """Return a reader of claims: 1.0 if each is supported, 0.0 if one is not. An overall verdict that contradicts them is unreadable."""
 
@@ -737,7 +737,7 @@ def claims_reading() -> Reading:
         shares = overall | ({float(all(claim["supported"] for claim in claims))} if claims else set())
         if len(shares) != 1 or None in shares:
             return Verdict(value=None, why="its claims and its verdict disagree, or it has neither")
-        if (share := shares.pop()) and _says_unsupported(fields.after):
+        if (share := shares.pop()) and any(match["no"] is None for match in _UNSUPPORTED.finditer(fields.after)):
             return Verdict(value=None, why="its text contradicts its JSON")
         rows = [{"claim": str(claim.get("claim", "")), "supported": claim["supported"]} for claim in claims]
         return Verdict(value=share, label="no hallucination" if share else "hallucination", reason=fields.reason, details={"claims": rows})

@@ -170,15 +170,19 @@ class LlmJudge(Metric):
 _ANSWER_ALONE = re.compile(
     r"\s*(?:the\s+)?(?:answer|a)\s*(?:\bis\b|\bwas\b|[:=-])+\s*[\"'(]*(?P<word>yes|no)[\"')]*[.!]?\s*", re.IGNORECASE
 )
+_ANSWER_AS_JSON = re.compile(
+    r"\s*(?:```\w*\s*)?\{\s*[\"']answer[\"']\s*:\s*[\"']\s*(?P<word>yes|no)[.!]?\s*[\"']\s*,?\s*\}\s*(?:```\s*)?", re.IGNORECASE
+)
 _FIRST_WORD = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 
 
 def _unless_repeated(read: Reading, given: Collection[str]) -> Reading:
-    """Return a reader for which `Answer: no` alone is no verdict if a text of `given` says no: it may only repeat that."""
+    """Return a reader for which `Answer: no`, or that as JSON, is no verdict if a text of `given` says no: it may only repeat that."""
     said = {match[1].lower() for text in given if (match := _FIRST_WORD.match(text))}
 
     def read_own(text: str) -> Verdict:
-        alone = _ANSWER_ALONE.fullmatch(plain(without_thoughts(text) or ""))
+        own = without_thoughts(text) or ""
+        alone = _ANSWER_ALONE.fullmatch(plain(own)) or _ANSWER_AS_JSON.fullmatch(own)
         if alone is None or alone["word"].lower() not in said:
             return read(text)
         return Verdict(value=None, why=f"its {alone['word'].lower()} may be that of the answer which it judges")

@@ -1,4 +1,4 @@
-"""1,228 replies of judges in 17 styles, each with the verdict a person reads in it, or `none`."""
+"""1,240 replies of judges in 17 styles, each with the verdict a person reads in it, or `none`."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -50,7 +50,7 @@ def test_every_reply_is_read_as_a_person_reads_it(style: str) -> None:
 def test_the_corpus_is_as_large_as_it_says() -> None:
     """At least 400 different replies of 12 styles, a third of them with a verdict and a third without."""
     n_none = sum(row["verdict"] == "none" for row in REPLIES)
-    assert len({(row["asks"], str(row.get("scale")), row["reply"]) for row in REPLIES}) == len(REPLIES) == 1228
+    assert len({(row["asks"], str(row.get("scale")), row["reply"]) for row in REPLIES}) == len(REPLIES) == 1240
     assert len(STYLES) == 17
     assert len(REPLIES) / 3 < n_none < len(REPLIES) * 2 / 3
 
