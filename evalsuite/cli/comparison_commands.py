@@ -317,7 +317,10 @@ def leaderboard_command(
         with ProgressBar(hidden=json_ or quiet) as progress:
             admit = order.admission if order is not None else None
             entries = score_places(places, gold, settings, memo, metadata=about, no_cache=how.no_cache, admit=admit, progress=progress)
-        board = _rank(entries, memo, runs, notes=[*notes, *(admit.notes if admit is not None else ())], **ranking_options)
+        if admit is not None and admit.notes and not entries:
+            board = _board_without_entries(gold, settings, [*notes, *admit.notes])
+        else:
+            board = _rank(entries, memo, runs, notes=[*notes, *(admit.notes if admit is not None else ())], **ranking_options)
         n_lost, built = _publish(board, entries, order)
     return _print_board(board, output or (), n_lost, built, json_=json_, quiet=quiet, allow_unscored=ranking.allow_unscored)
 
@@ -388,12 +391,17 @@ def _print_board(
     return code
 
 
+def _board_without_entries(gold: Path, settings: RunOptions, notes: Sequence[str]) -> "Leaderboard":
+    from evalsuite.analysis.leaderboard.ranking import empty_board
+
+    known = read_gold(gold)
+    return empty_board(known.suite.name, settings.rules or known.suite.rules or "official", len(known.instances), notes)
+
+
 def _rank(entries: Sequence["Entry"], memo: "DiskCache", runs: Path, *, by: str | None, **how: Any) -> "Leaderboard":
     """Return the board of these entries. Raises `UsageError`, and `NotRankedError` if new runs were saved before the error."""
     from evalsuite.analysis.leaderboard.ranking import make_leaderboard
 
-    if not entries and how["notes"]:
-        raise UsageError(f"there is nothing to rank: {how['notes'][-1]}", hint="`opens` and `closes` are keys of board.yaml")
     try:
         return make_leaderboard(entries, memo, by="scorer" if by == "scorer" else "group" if by else None, **how)
     except UsageError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, UsageError, count_words
+from evalsuite.core.scores import RULES
 from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, check_level, default_level, redact, redact_corrections, shows
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
@@ -290,15 +291,19 @@ def flips_by_kind(summary: "Summary", *, down: bool) -> str:
 
 
 def ceiling_words(record: "Record") -> str:
-    """`22/24 (strict 23/24)`: the score of gold's own answers; empty if unknown, or for a part of gold."""
+    """`22/24 (strict 23/24)`: the score of gold's own answers; empty if unknown, or for a part of gold.
+
+    If each scorer has its own rules: `official 22/24, strict 23/24`.
+    """
     from evalsuite.runs.history import load_self_score
 
     ceiling = load_self_score(str(record.run["gold"]["hash"]))
     if ceiling is None or record.summary.n_gold != record.run["gold"]["n_instances"]:
         return ""
-    row = {"n": ceiling.n, "n_right_official": ceiling.official, "n_right_strict": ceiling.strict}
-    row["n_right"] = row[f"n_right_{record.rules}"]
-    return right_words(row, record.rules) + (f", {ceiling.n_untried} more not tried" if ceiling.n_untried else "")
+    row: dict[str, Any] = {"n": ceiling.n, "n_right_official": ceiling.official, "n_right_strict": ceiling.strict}
+    rules = requested_rules(record.run)
+    row["n_right"] = row[f"n_right_{rules}"] if rules else None
+    return right_words(row, rules) + (f", {ceiling.n_untried} more not tried" if ceiling.n_untried else "")
 
 
 def corrected_words(record: "Record") -> str:
@@ -345,12 +350,12 @@ def faults_by_hint(results: Iterable["Result"]) -> Iterator[tuple[str, str]]:
         yield code, f"{id_list(ids)}: {hint}"
 
 
-def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:
+def row_words(name: str, row: Mapping[str, Any], rules: "Rule | None") -> str:
     """`table_match 10/15 (strict 9/15)`: the right answers, and those of the other rules in brackets.
 
     Graded scores as their mean, `bleu 45.2 %`; a metric without a fixed range as the mean on its own scale; `not judged` without verdicts.
+    `rules` is None if each scorer has its own: the brackets then hold every rule with another score.
     """
-    other = "strict" if rules == "official" else "official"
     if row["score"] is None and row.get("raw") is not None:
         return raw_words({"scorer": name, "mean": row["raw"], "interval_95": row.get("raw_interval_95")})
     if row["score"] is None:
@@ -358,9 +363,14 @@ def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:
     if row["n_judged"] < row["n"]:
         return f"{name} {share(mean_of(row, row['n']))}"
     if abs(row["score"] * row["n"] - row["n_right"]) > 1e-9:
-        same = row[other] is None or abs(row[other] - row["score"]) < 1e-9
-        return f"{name} {percent(row['score'])}" + ("" if same else f" ({other} {percent(row[other])})")
+        differing = [rule for rule in _others(rules) if row[rule] is not None and abs(row[rule] - row["score"]) >= 1e-9]
+        more = ", ".join(f"{rule} {percent(row[rule])}" for rule in differing)
+        return f"{name} {percent(row['score'])}" + (f" ({more})" if more else "")
     return f"{name} {right_words(row, rules)}"
+
+
+def _others(rules: "Rule | None") -> list["Rule"]:
+    return [rule for rule in RULES if rule != rules]
 
 
 def pair_lines(summary: "Summary") -> Iterator[tuple[str, str]]:
@@ -382,11 +392,13 @@ def raw_words(raw: Mapping[str, Any]) -> str:
     return f"{raw['scorer']} mean {raw['mean']:.4g} {ends}{few}on its own scale"
 
 
-def right_words(row: Mapping[str, Any], rules: "Rule") -> str:
-    """`10/15 (strict 9/15)`: the right answers, and those of the other rules in brackets."""
-    other = "strict" if rules == "official" else "official"
-    others = row[f"n_right_{other}"]
-    return f"{row['n_right']}/{row['n']}" + (f" ({other} {others}/{row['n']})" if others is not None else "")
+def right_words(row: Mapping[str, Any], rules: "Rule | None") -> str:
+    """`10/15 (strict 9/15)`: the right answers, and those of the other rules in brackets; `n_right` None: those of each rule."""
+    others = [rule for rule in _others(rules) if (n := row[f"n_right_{rule}"]) is not None and (rules or n != row["n_right"])]
+    more = ", ".join(f"{rule} {row[f'n_right_{rule}']}/{row['n']}" for rule in others)
+    if row["n_right"] is None:
+        return more
+    return f"{row['n_right']}/{row['n']}" + (f" ({more})" if more else "")
 
 
 def verdict_line(summary: "Summary") -> str:

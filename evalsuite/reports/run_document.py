@@ -55,7 +55,7 @@ from evalsuite.reports.record import (
     verdict_line,
 )
 from evalsuite.runs.run_files import SCHEMA_VERSION
-from evalsuite.runs.run_options import clock_in, signature_parts
+from evalsuite.runs.run_options import clock_in, requested_rules, signature_parts
 from evalsuite.stats.units import pooled_confusions
 
 if TYPE_CHECKING:
@@ -493,7 +493,8 @@ def number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     for label, rows in (("by scorer", s.by_scorer), ("by group", s.by_group)):
         if rows:
             the_score = dict.fromkeys(s.scorers[:1] if rows is s.by_scorer else (), " (the score)")
-            words = [row_words(name, row, s.rules) + the_score.get(name, "") for name, row in islice(rows.items(), MOST_GROUPS)]
+            rules, shown = requested_rules(record.run), islice(rows.items(), MOST_GROUPS)
+            words = [row_words(name, row, rules) + the_score.get(name, "") for name, row in shown]
             rest = [f"{len(rows) - MOST_GROUPS} more, -o FILE.json lists all"] if len(rows) > MOST_GROUPS else []
             yield label, " · ".join([*words, *rest])
     yield from pair_lines(s)

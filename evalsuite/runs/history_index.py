@@ -21,6 +21,7 @@ from evalsuite.core.types import Result
 from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, read_run, reading_failure, selected_part
 from evalsuite.runs.run_files import Reader, read_results
 from evalsuite.runs.run_folder import RESULTS, RUN, holds_run
+from evalsuite.runs.run_options import recorded_versions
 from evalsuite.stats.units import units_of
 
 
@@ -34,7 +35,8 @@ class RunScores:
     are the states of the files that queries ran on (`databases.database_stamps`), with one empty name if a run does not record them. `raw`
     are the values on metrics' own scales, empty if there are none; `own_scale` are the instances in no score because of it.
     `corrected` is the score after errata, `further` are the means of the scorers that do not make the score, `further_raw` those on their
-    own scales. `n_unapplied` counts stale or expired errata; `errata` identifies the errata and which of them were applied.
+    own scales. `n_unapplied` counts stale or expired errata; `errata` identifies the errata and which of them were applied. `versions` are
+    those in the run's receipt that can change a verdict.
     """
 
     folder: str
@@ -64,6 +66,7 @@ class RunScores:
     databases: Mapping[str, str] = field(default_factory=dict)
     further: Mapping[str, float | None] = field(default_factory=dict)
     further_raw: Sequence[str] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_scores(folder: Path, memo: DiskCache, *, read: Reader | None = None) -> RunScores | None:
@@ -151,7 +154,7 @@ def _stamp_of_run(folder: Path) -> list[int] | None:
     except OSError:
         return None
     # Increase the first number with each new layout of `RunScores`.
-    return [6, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
+    return [7, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
 
 
 def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
@@ -197,6 +200,7 @@ def columns_of(entry: RunEntry, results: Sequence[Result]) -> RunScores:
         databases=run.get("databases", {"": ""} if asks_databases else {}),
         raw=_raw_column(results),
         own_scale=sorted(own_scale_ids(results)),
+        versions=recorded_versions(run.get("receipt") or {}),
     )
 
 

@@ -26,7 +26,15 @@ from evalsuite.runs.corrected_scores import merge_corrections
 from evalsuite.runs.history import RunEntry, read_run, refuse_no_run, unreplaced
 from evalsuite.runs.run_files import read_results
 from evalsuite.runs.run_folder import RESULTS, RUN, RunFolder, claim
-from evalsuite.runs.run_options import RunOptions, changed_parts, changed_versions, chosen_rules, signature_parts
+from evalsuite.runs.run_options import (
+    RunOptions,
+    changed_parts,
+    changed_versions,
+    chosen_rules,
+    merge_receipts,
+    signature_parts,
+    versions_warning,
+)
 from evalsuite.runs.scoring import Progress, Run, by_kind, run
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.runs.summary import summarise, tags_by_instance
@@ -193,10 +201,16 @@ def _merge_run_objects(parts: Sequence[RunEntry], results: Sequence[Result]) -> 
         "groups": groups,
         **{name: account for name, account in accounts.items() if account},
         "notes": by_kind(results),
-        "warnings": list(dict.fromkeys(text for part in parts for text in part.run.get("warnings", ()))),
-        "receipt": {**first.get("receipt", {}), "shards": len(parts)},
+        "warnings": [*dict.fromkeys(text for part in parts for text in part.run.get("warnings", ())), *_version_warnings(parts)],
+        "receipt": merge_receipts([part.run.get("receipt", {}) for part in parts]),
         "seconds": round(sum(part.run.get("seconds", 0) for part in parts), 3),
     }
+
+
+def _version_warnings(parts: Sequence[RunEntry]) -> list[str]:
+    receipt = parts[0].run.get("receipt", {})
+    names = dict.fromkeys(name for part in parts for name in changed_versions(receipt, part.run.get("receipt", {})))
+    return [versions_warning(names, who="the merged shards")] if names else []
 
 
 def _groups(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field
-from evalsuite.core.errors import UsageError
+from evalsuite.core.errors import UsageError, join_names
 from evalsuite.core.runtime import package_version
 from evalsuite.core.scores import EVALUATORS, RULES, Rule
 from evalsuite.core.version import __version__
@@ -208,14 +208,35 @@ def changed_versions(before: object, after: object = None) -> dict[str, tuple[st
     """
     recorded = before if isinstance(before, Mapping) else {}
     later = versions() if after is None else after if isinstance(after, Mapping) else {}
-    both = [name for name in ("python", *RECEIPT_PACKAGES) if name in recorded and name in later]
-    pairs = ((name, str(recorded[name]), str(later[name])) for name in both)
+    known = recorded_versions(later)
+    pairs = ((name, then, known[name]) for name, then in recorded_versions(recorded).items() if name in known)
     return {name: (then, now) for name, then, now in pairs if feature_version(name, then) != feature_version(name, now)}
 
 
+def recorded_versions(receipt: Mapping[str, Any]) -> dict[str, str]:
+    """Return the versions in a receipt that can change a verdict."""
+    return {name: str(receipt[name]) for name in ("python", *RECEIPT_PACKAGES) if name in receipt}
+
+
+def versions_warning(names: Iterable[str], *, who: str) -> str:
+    """Return the warning that `who` was scored with other versions of what is named."""
+    return f"{who} were scored with other versions of {join_names(list(names))}: verdicts on rare texts can differ"
+
+
+def merge_receipts(receipts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the receipt of several shards: the first one's, with each text that differs as the texts of all."""
+    merged = dict(receipts[0])
+    for name, value in merged.items():
+        texts = list(dict.fromkeys(str(each.get(name, "unknown")) for each in receipts))
+        merged[name] = " and ".join(texts) if isinstance(value, str) else value
+    return {**merged, "shards": len(receipts)}
+
+
 def feature_version(name: str, version: str) -> str:
-    """Return the part of a library's version that can change a verdict."""
-    return ".".join(version.split(".")[:2]) if name == "python" else version
+    """Return the part of a library's version, or of the versions of several shards, that can change a verdict."""
+    if name != "python":
+        return version
+    return " and ".join(dict.fromkeys(".".join(each.split(".")[:2]) for each in version.split(" and ")))
 
 
 def other_versions(run: Mapping[str, Any], signature: str) -> dict[str, str]:

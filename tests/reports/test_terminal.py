@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 import evalsuite
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Rule
 from evalsuite.reports.document import Document, Section
 from evalsuite.reports.record import Record, record_of_entry
-from evalsuite.reports.run_document import MOST_GROUPS, MOST_LINES, MOST_ROWS, run_document
+from evalsuite.reports.run_document import MOST_GROUPS, MOST_LINES, MOST_ROWS, number_lines, run_document
 from evalsuite.reports.terminal import Screen, as_text, show
 from evalsuite.runs.history import GoldSelfScore, read_run, save_self_score, signature_of
 from evalsuite.runs.submission_reader import saved_exchanges
@@ -193,6 +194,28 @@ def test_a_very_long_report_is_cut_with_a_count(monkeypatch: pytest.MonkeyPatch)
     assert any("50 more not shown" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("scores", "rules", "words"),
+    [
+        ([(1, 1, 0), (0, 0, 0)], "official", "x 1/2 (strict 0/2)"),
+        ([(1, 1, 0), (0, 0, 0)], "default", "x 1/2 (strict 0/2)"),
+        ([(1, 1, 0), (1, 0, 1)], "default", "x 2/2 (official 1/2, strict 1/2)"),
+        ([(1, 0, 1), (0, 0, 0)], "default", "x 1/2 (official 0/2)"),
+        ([(1, 1, 1), (0, 0, 0)], "default", "x 1/2"),
+        ([(0.5, 0.25, 0.5), (0, 0, 0)], "default", "x 25.0 % (official 12.5 %)"),
+        ([(0.5, 0.5, 0.25), (0, 0, 0)], "official", "x 25.0 % (strict 12.5 %)"),
+    ],
+)
+def test_the_other_rules_of_a_row(scores: list[tuple[float, float, float]], rules: str, words: str) -> None:
+    """The brackets hold the other rules, and where each scorer has its own, those with another score than the row's."""
+    results = [
+        made.result(str(i), score, official=official, strict=strict, scorer="x") for i, (score, official, strict) in enumerate(scores)
+    ]
+    record = made.record(*results)
+    record = replace(record, run={**record.run, "signature": f"rules:{rules}"})
+    assert dict(number_lines(record))["by scorer"] == words
+
+
 def test_the_ceiling_of_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where gold was checked, the report says how far gold itself comes; for a part of gold it does not."""
     monkeypatch.chdir(tmp_path)
@@ -201,5 +224,7 @@ def test_the_ceiling_of_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     hash_ = str(record.run["gold"]["hash"])
     save_self_score(GoldSelfScore(gold_hash=hash_, name="x", n=40, n_untried=0, official=38, strict=39, made_by=signature_of(hash_)), [])
     assert "gold reaches 38/40 (strict 39/40)" in " ".join(as_text(run_document(record)).split())
+    by_scorer = replace(record, run={**record.run, "signature": "rules:default"})
+    assert "gold reaches official 38/40, strict 39/40" in " ".join(as_text(run_document(by_scorer)).split())
     part = made.record(made.result("a"), hash=hash_, n_instances=40)
     assert "gold reaches" not in as_text(run_document(part))

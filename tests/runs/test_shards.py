@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evalsuite.core.errors import OutputError, UsageError
 from evalsuite.runs.rescoring import Shard, merge, parse_shard
-from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.run_options import RunOptions, changed_versions
 from evalsuite.runs.scoring import run
 from tests.runs.made import make, without_seconds, without_times
 
@@ -64,6 +64,19 @@ def test_merged_shards_are_the_whole(sharded: Path, tmp_path: Path) -> None:
     # The root is over what each instance was held to, which no shard's run holds of the others.
     whole.pop("root")
     assert merged == whole
+
+
+def test_merged_shards_of_other_versions_say_so(sharded: Path, tmp_path: Path) -> None:
+    """The receipt has what each shard was made with, and a warning names what can move verdicts."""
+    receipt = json.loads((sharded / "2" / "run.json").read_text())["receipt"]
+    other = {**receipt, "python": "3.99.1", "isolation": "process", "jobs": 99}
+    merge([sharded / "1", copy(sharded, tmp_path / "2", {"receipt": other}), sharded / "3"], tmp_path / "merged")
+    merged = json.loads((tmp_path / "merged" / "run.json").read_text())
+    assert merged["receipt"]["python"] == f"{receipt['python']} and 3.99.1"
+    assert (merged["receipt"]["isolation"], merged["receipt"]["regex"]) == (f"{receipt['isolation']} and process", receipt["regex"])
+    warning = "the merged shards were scored with other versions of python: verdicts on rare texts can differ"
+    assert [text for text in merged["warnings"] if "versions" in text] == [warning]
+    assert list(changed_versions(merged["receipt"])) == ["python"]
 
 
 def copy(sharded: Path, folder: Path, change: dict[str, object]) -> Path:

@@ -38,12 +38,12 @@ from evalsuite.analysis.leaderboard.pairing import (
     signature_differences,
 )
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import UsageError, count_words, join_names
+from evalsuite.core.errors import UsageError, count_words
 from evalsuite.core.import_ref import NDArray, np
 from evalsuite.core.status import ZERO, check_level, default_level, has_open_verdict, lacks_setup, own_scale_ids, raw_value, shows
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
-from evalsuite.runs.run_options import changed_versions
+from evalsuite.runs.run_options import changed_versions, versions_warning
 from evalsuite.stats.intervals import CELLS_AT_ONCE, ONE_CLUSTER, Interval, cluster_totals, clustered_interval, few_clusters_note
 from evalsuite.stats.power import Units, detectable, n_needed, power_units
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean
@@ -606,9 +606,8 @@ def _signature_warnings(base: RunSide, others: Sequence[RunSide], rules: Rule | 
 
 def _version_warnings(base: RunSide, others: Sequence[RunSide]) -> Iterator[str]:
     for other in others:
-        if names := list(changed_versions(base.receipt, other.receipt)):
-            versions = f"other versions of {join_names(names)}: verdicts on rare texts can differ"
-            yield f"{base.label} and {other.label} were scored with {versions}"
+        if names := changed_versions(base.receipt, other.receipt):
+            yield versions_warning(names, who=f"{base.label} and {other.label}")
 
 
 def _candidate(base: RunSide, other: RunSide, how: PairingOptions, *, n_tests: int) -> Candidate:

@@ -44,6 +44,7 @@ from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry, Place, without_names
 from evalsuite.runs.run_files import read_json, write_atomically
 from evalsuite.runs.run_folder import read_public_key, why_not_signed
+from evalsuite.runs.run_options import changed_versions, versions_warning
 from evalsuite.runs.summary import has_verdicts
 from evalsuite.stats.intervals import reported_interval
 from evalsuite.stats.samples import SEED, mean
@@ -183,7 +184,7 @@ def make_leaderboard(
         by=by,
         by_direction={name: direction_of([name]) if by == "scorer" else table.direction for name in parts} | further_directions(table.runs),
         forced=tuple(forced),
-        notes=(*notes, *_equal_submissions(runs), *_notes_on(table, over, len(ranked), rows), *table.notes),
+        notes=(*notes, *_equal_submissions(runs), *_versions_notes(runs), *_notes_on(table, over, len(ranked), rows), *table.notes),
         confidence=CONFIDENCE,
         n_new=sum(entry.is_new for entry in entries),
         n_reused=sum(not entry.is_new and not entry.is_run for entry, _ in runs),
@@ -192,6 +193,23 @@ def make_leaderboard(
         **{key: numbers[key] for key in ("test", "correction", "family", "seed", "n_resamples", "tau")},
         **_description(table),
     )
+
+
+def empty_board(suite: str, rules: str, n_instances: int, notes: Sequence[str]) -> Leaderboard:
+    """Return the board of a suite that has accepted no submission, because it is not open yet or was closed before one came."""
+    nothing: dict[str, Any] = {"signatures": (), "by": None, "by_direction": {}, "forced": (), "raw_columns": (), "part_of": None}
+    counts: dict[str, Any] = {"n_new": 0, "n_reused": 0, "n_runs": 0, "n_units": n_instances, "n_instances": n_instances}
+    ranking: dict[str, Any] = {
+        "test": "",
+        "correction": "",
+        "family": 0,
+        "seed": SEED,
+        "n_resamples": 0,
+        "tau": None,
+        "confidence": CONFIDENCE,
+    }
+    how: dict[str, Any] = {"direction": "higher", "is_raw": False, "anonymous": False}
+    return Leaderboard(suite=suite, rules=rules, rows=(), notes=tuple(notes), **nothing, **counts, **ranking, **how)
 
 
 def _entries_of_rows(
@@ -239,6 +257,18 @@ def _equal_submissions(runs: Sequence[tuple[Entry, RunScores]]) -> Iterator[str]
         if scores.submission_hash:
             names.setdefault(scores.submission_hash, []).append(entry.name)
     yield from (f"the same answers under several names: {join_names(group)}" for group in names.values() if len(group) > 1)
+
+
+def _versions_notes(runs: Sequence[tuple[Entry, RunScores]]) -> Iterator[str]:
+    """Yield which runs were scored with other versions than the first."""
+    names_by_versions: dict[tuple[str, ...], list[str]] = {}
+    for entry, scores in runs:
+        names_by_versions.setdefault(tuple(changed_versions(runs[0][1].versions, scores.versions)), []).append(entry.name)
+    yield from (
+        versions_warning(versions, who=f"{runs[0][0].name} and {join_names(names)}")
+        for versions, names in names_by_versions.items()
+        if versions
+    )
 
 
 def _notes_on(table: SharedInstances, over: SharedInstances, n_ranked: int, rows: Sequence[RankedRow]) -> Iterator[str]:

@@ -286,6 +286,22 @@ def test_what_a_board_says_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (alone.part_of, alone.family, alone.notes) == (None, 0, ())
 
 
+def test_other_versions_are_noted() -> None:
+    """A board of runs that other versions scored says so, and who; what a receipt does not record is no difference."""
+    versions: list[dict[str, str]] = [
+        {"python": "3.11.2", "regex": "1"},
+        {"python": "3.11.9"},
+        {"python": "3.13.0"},
+        {"python": "3.11.2 and 3.13.0"},
+    ]
+    made = board(
+        *(entry(name, [1.0, 0.0, value], versions=each) for name, value, each in zip("abcd", (0, 1, 0.5, 0.2), versions, strict=True))
+    )
+    assert [note for note in made.notes if "versions" in note] == [
+        "a and c, d were scored with other versions of python: verdicts on rare texts can differ"
+    ]
+
+
 def test_samples_of_other_signatures_are_no_model() -> None:
     """They are refused; forced, or alike, a row is a model with its numbers, or has a letter and none of them."""
     alike = [entry(name, [1.0, score], metadata={"model_name": "m"}) for name, score in (("a", 1.0), ("b", 0.0))]

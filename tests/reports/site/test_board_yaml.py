@@ -141,9 +141,12 @@ def test_a_damaged_ledger_ends_nothing(said: str, tmp_path: Path) -> None:
 
 
 def test_a_board_from_its_opening_to_its_close(place: Path, build: Callable[..., str]) -> None:
-    """Closed: nothing is ranked. Open: half of the instances is scored, and no more of a team than allowed. Closed again: all of them."""
+    """Closed: the board is empty. Open: half of the instances is scored, and no more of a team than allowed. Closed again: all of them."""
     (place / "gold" / "board.yaml").write_text("title: Autumn <b>\nopens: 2026-11-21\ncloses: 2026-11-21\nper_day: 1\nhidden: half\n")
-    assert "opens at 2026-11-21 00:00 UTC" in build("2026-11-20", code=2)
+    said = build("2026-11-20")
+    assert not lacks(said, "opens at 2026-11-21 00:00 UTC", "done: 0 submissions ranked")
+    board = json.loads((place / "site/board.json").read_text(encoding="utf-8"))
+    assert (board["n_instances"], board["rows"], board["rules"]) == (len(GOLD), [], "official")
     hand_in("bob--again", 8)
     said = build("2026-11-21")
     assert "bob--again is not accepted: " in said
