@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from evalsuite.analysis.leaderboard.pairing import RunSide
     from evalsuite.analysis.leaderboard.ranking import Leaderboard
     from evalsuite.core.disk_cache import DiskCache
+    from evalsuite.core.scores import Rule
     from evalsuite.reports.site import SiteOrder
     from evalsuite.runs.leaderboard_entries import Entry, Place
 
@@ -213,12 +214,14 @@ class Publishing:
         site = self.site.resolve()
         return (self.private or site.with_name(f"{site.name}.private")).resolve()
 
-    def order(self, gold: Path, teams: Mapping[str, str]) -> "SiteOrder":
-        """Return the checked inputs of the site. Raises `UsageError` and `GoldError`."""
+    def order(self, gold: Path, metadata: Mapping[str, Mapping[str, str]], opened: ExitStack) -> "SiteOrder":
+        """Return the checked inputs of the site, which no other build may use until `opened` ends. Raises `UsageError` and `GoldError`."""
         from evalsuite.analysis.leaderboard.ranking import BOARD_FILE, Admission, BoardRules, read_board_rules
-        from evalsuite.reports.site import RECEIVED, SiteOrder, check_site, find_previous_board
+        from evalsuite.reports.site import RECEIVED, SiteOrder, build_lock, check_site, find_previous_board
 
         assert self.site is not None
+        opened.enter_context(build_lock(self.private_folder))
+        teams = {name: row["team"] for name, row in metadata.items() if row.get("team")}
         # SOURCE_DATE_EPOCH makes builds repeatable.
         epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
         folder, now = self.site.resolve(), datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
@@ -294,7 +297,6 @@ def leaderboard_command(
     A submission unchanged since a finished run of the same signature is not scored again.
     """
     from evalsuite.core.disk_cache import DiskCache, code_stamp
-    from evalsuite.reports.site import build_lock
     from evalsuite.runs.leaderboard_entries import score_places
 
     how.load()
@@ -305,10 +307,7 @@ def leaderboard_command(
         how.check_evaluator(layout_of(find_spec(gold)), str(gold))
     about = _metadata_by_submission(ranking.metadata) if ranking.metadata is not None else {}
     with ExitStack() as opened:
-        order = None
-        if publishing.site is not None:
-            opened.enter_context(build_lock(publishing.private_folder))
-            order = publishing.order(gold, {name: row["team"] for name, row in about.items() if row.get("team")})
+        order = publishing.order(gold, about, opened) if publishing.site is not None else None
         settings = RunOptions(runs_folder=runs, limits=opt.parse_limits(limit), only=_ids_to_score(order, gold), **scoring)
         places, notes = _find_entries(folders, gold, runs, receipts=receipts, key=key, isolation=settings.isolation)
         notes += [f"{ranking.metadata}: no submission {name!r}" for name in sorted(set(about) - {place.name for place in places})]
@@ -317,10 +316,11 @@ def leaderboard_command(
         with ProgressBar(hidden=json_ or quiet) as progress:
             admit = order.admission if order is not None else None
             entries = score_places(places, gold, settings, memo, metadata=about, no_cache=how.no_cache, admit=admit, progress=progress)
-        if admit is not None and admit.notes and not entries:
-            board = _board_without_entries(gold, settings, [*notes, *admit.notes])
+        turned_away = admit.notes if admit is not None else []
+        if turned_away and not entries:
+            board = _board_without_entries(gold, settings.rules, [*notes, *turned_away])
         else:
-            board = _rank(entries, memo, runs, notes=[*notes, *(admit.notes if admit is not None else ())], **ranking_options)
+            board = _rank(entries, memo, runs, notes=[*notes, *turned_away], **ranking_options)
         n_lost, built = _publish(board, entries, order)
     return _print_board(board, output or (), n_lost, built, json_=json_, quiet=quiet, allow_unscored=ranking.allow_unscored)
 
@@ -391,11 +391,11 @@ def _print_board(
     return code
 
 
-def _board_without_entries(gold: Path, settings: RunOptions, notes: Sequence[str]) -> "Leaderboard":
+def _board_without_entries(gold: Path, rules: "Rule | None", notes: Sequence[str]) -> "Leaderboard":
     from evalsuite.analysis.leaderboard.ranking import empty_board
 
     known = read_gold(gold)
-    return empty_board(known.suite.name, settings.rules or known.suite.rules or "official", len(known.instances), notes)
+    return empty_board(known.suite.name, rules or known.suite.rules or "official", len(known.instances), notes)
 
 
 def _rank(entries: Sequence["Entry"], memo: "DiskCache", runs: Path, *, by: str | None, **how: Any) -> "Leaderboard":

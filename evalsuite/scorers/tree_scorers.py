@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.core.dataclasses import dataclass, replace
-from evalsuite.core.errors import FaultError, count_words
+from evalsuite.core.errors import FaultError, count_words, join_names
 from evalsuite.core.plugin_calls import report_official
 from evalsuite.core.registry import scorer
 from evalsuite.core.runtime import without_collection
@@ -447,6 +447,10 @@ def _compounds(entries: Sequence[dict[str, Any]]) -> dict[str, Callable[..., Any
     for entry in entries:
         try:
             name = entry.get("name", "compound")
+            if absent := [key for key in ("fields", "primary") if key not in entry]:
+                raise ValueError(
+                    f"lacks {join_names(absent)}; write {{'fields': ['value', 'unit'], 'primary': 'value', 'name': 'quantity'}}"
+                )
             if name in PROTECTED:
                 raise ValueError(f"{name!r} is built in and cannot be replaced")
             comparators[name] = CompoundComparator(entry["fields"], entry["primary"], name, entry.get("rule", "all_equal"))

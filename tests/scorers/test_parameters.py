@@ -476,7 +476,7 @@ def test_the_reasons_of_query_pairs(
         ({"post_process": [{}]}, "unknown post-processor {}: "),
         ({"post_process": [{"propagate_batch_errors": {"a": 1}}]}, "unknown post-processor {'propagate_batch_errors': {'a': 1}}: "),
         ({"compounds": [{"name": "exact", "fields": ["a"], "primary": "a"}]}, "is built in and cannot be replaced"),
-        ({"compounds": [{"fields": ["a"]}]}, "compound {'fields': ['a']}: 'primary'"),
+        ({"compounds": [{"fields": ["a"]}]}, "compound {'fields': ['a']}: lacks primary; write {'fields': ['value', 'unit'], "),
     ],
 )
 def test_steps_that_tree_match_does_not_know(options: dict[str, Any], why: str) -> None:

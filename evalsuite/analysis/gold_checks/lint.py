@@ -473,6 +473,29 @@ def _show_parameter(parameters: Mapping[str, Any], name: str) -> str:
     return "unset" if value is None or "empty" in text else text if len(text) <= 40 else f"{text[:39]}…"
 
 
+def find_unknown_columns(linted: LintedGold) -> Iterator[LintFinding]:
+    """Tolerances and orders of columns that no gold table of the check has."""
+    unread = {(spot.instance.instance_id, spot.index) for spot, _, _ in linted.unread}
+    for spot in linted.spots():
+        key = spot.instance.instance_id, spot.index
+        headers = linted.headers.get(key)
+        if not headers or key in unread:
+            continue
+        known = {name for header in headers for name in (*header, *map(str, range(len(header))))}
+        for parameter in ("abs_tol", "rel_tol"):
+            by_column = spot.check.parameters.get(parameter)
+            for name in sorted(set(by_column) - known) if isinstance(by_column, dict) else ():
+                near = did_you_mean(name, list(dict.fromkeys(name for header in headers for name in header)))[:200]
+                yield spot.finding("unknown-column", f"{parameter} names the column {name!r}, which gold does not have", hint=near)
+        order = _as_list(spot.check.parameters.get("order_by"))
+        for index in dict.fromkeys(at for each in order for at in _as_list(each) if isinstance(at, int)):
+            if str(index) not in known and index >= 0:
+                n = max(map(len, headers))
+                yield spot.finding(
+                    "unknown-column", f"order_by names column {index}, but the last one is {n - 1}", hint="columns count from 0"
+                )
+
+
 # code -> (severity, function of a `LintedGold`, summary)
 PER_GOLD = {
     "unreadable-line": Kind("error", find_broken_lines, "a line of the spec is not a JSON object"),
@@ -579,6 +602,9 @@ PER_TABLE: dict[str, Kind] = {
 }
 # ... of a `LintedGold` all of whose tables were read
 AFTER_TABLES = {
+    "unknown-column": Kind(
+        "warning", find_unknown_columns, "a tolerance or an order of a column that gold does not have: it has no effect"
+    ),
     "missing-file": Kind("error", find_unread_files, "a gold file is missing"),
     "bad-path": Kind("error", find_unread_files, "a gold file's path leaves the instance's folder"),
     "bad-encoding": Kind("error", find_unread_files, "a gold file is not UTF-8"),

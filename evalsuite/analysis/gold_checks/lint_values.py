@@ -137,7 +137,10 @@ class GoldTable:
 
 @dataclass(slots=True)
 class LintedGold:
-    """The readable part of a gold folder: instances with their raw objects, the suite, and the lines that could not be read."""
+    """The readable part of a gold folder: instances with their raw objects, the suite, and the lines that could not be read.
+
+    `headers` are those of the tables that were read, by instance id and check.
+    """
 
     folder: Path
     spec: Path
@@ -149,6 +152,7 @@ class LintedGold:
     broken: list[LintFinding] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
     unread: list[tuple[Spot, str, Fault]] = field(default_factory=list)
+    headers: dict[tuple[str, int], list[Sequence[str]]] = field(default_factory=dict)
     make: gold_reader.MakeInstance = gold_reader.instance_of
 
     def add_broken(self, code: str, where: str, id_: str | None, message: str, hint: str) -> None:
@@ -184,6 +188,7 @@ class LintedGold:
                 place = at if spot.reads != "database" else number
                 columns = spec_columns(spot, place)
                 n = len(table.columns)
+                self.headers.setdefault((spot.instance.instance_id, spot.index), []).append(table.header)
                 needed = tuple(dict.fromkeys(i % n for i in columns if -n <= i < n)) if columns and n else ()
                 yield GoldTable(
                     spot=spot,
