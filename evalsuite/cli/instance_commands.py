@@ -149,8 +149,7 @@ def _explain_instance(
     from evalsuite.runs.scoring import run
 
     saved: Mapping[str, Any] = entry.run if entry is not None else {}
-    submission = submission or Path(str(saved.get("submission", {}).get("folder", "")))
-    gold = gold or Path(str(saved.get("gold", {}).get("folder", "gold")))
+    submission, gold = _sides_of(entry, submission, gold)
     options = saved.get("options", {})
     # An evaluator of query pairs is a layout of gold. Otherwise the rules of the run's options, or each scorer's own.
     evaluator = rules if rules in EVALUATORS else None
@@ -288,18 +287,33 @@ def _named_run(run: str | None, runs: Path, result_dir: Path | None) -> "RunEntr
 def _sides_to_show(entry: "RunEntry | None", result_dir: Path | None, gold: Path | None, reveal: str | None) -> tuple[Path, Path]:
     """Return the submission and gold folders. Raises `UsageError` if one is gone, or gold's cells must not be shown."""
     from evalsuite.gold.layouts import read_gold
+
+    submission, gold = _sides_of(entry, result_dir, gold)
+    if level_for(read_gold(gold), reveal) != "cells":
+        raise UsageError("a bundle shows cells of gold, which suite.yaml keeps hidden", hint="--reveal cells, if you may show them")
+    return submission, gold
+
+
+def _sides_of(entry: "RunEntry | None", submission: Path | None, gold: Path | None) -> tuple[Path, Path]:
+    """Return the submission and gold: as given, else those of the run; a note says where, if it is not the path that the run recorded.
+
+    Raises `UsageError` if one is gone.
+    """
     from evalsuite.readers.paths import SPEC_PATTERN
     from evalsuite.runs.rescoring import place_of
 
     if entry is None:
-        assert result_dir is not None
-        submission, gold = result_dir, gold or Path("gold")
-    else:
-        submission = place_of(entry, entry.run.get("submission", {}).get("folder"), result_dir, "*", "submission")
-        gold = place_of(entry, entry.run.get("gold", {}).get("folder"), gold, SPEC_PATTERN, "gold")
-    if level_for(read_gold(gold), reveal) != "cells":
-        raise UsageError("a bundle shows cells of gold, which suite.yaml keeps hidden", hint="--reveal cells, if you may show them")
-    return submission, gold
+        assert submission is not None
+        return submission, gold or Path("gold")
+    recorded = {side: str(entry.run.get(side, {}).get("folder") or "") for side in ("submission", "gold")}
+    places = (
+        place_of(entry, recorded["submission"], submission, "*", "submission"),
+        place_of(entry, recorded["gold"], gold, SPEC_PATTERN, "gold"),
+    )
+    for side, place, given in zip(recorded, places, (submission, gold), strict=True):
+        if given is None and place != Path(recorded[side]):
+            print(clean(f"note: the {side} of {entry.name} is read from {place}"), file=sys.stderr)
+    return places
 
 
 def _is_file(output: Path) -> bool:
@@ -463,7 +477,7 @@ def _sides_to_check(
     submission: Path | None, run_name: str | None, folders: Sequence[Path], rules: str | None, read: dict[str, Any]
 ) -> tuple[Path, Path, Rule | None, dict[str, Any]]:
     """Return (submission, gold, rules, options of reading), those of the named run if none are given. Raises `UsageError`."""
-    from evalsuite.runs.history import one_run, submission_folder
+    from evalsuite.runs.history import one_run
 
     if submission is not None and run_name is not None:
         raise UsageError("--run and --result_dir exclude each other", hint="a run knows its submission")
@@ -478,12 +492,12 @@ def _sides_to_check(
     from evalsuite.runs.rescoring import day_of_gold, questions_of
 
     entry = one_run(run_name)
-    options, gold = entry.run["options"], entry.run["gold"]
-    saved = {"questions": questions_of(entry, read["questions"]), "layout": gold["layout"]}
+    options, layout = entry.run["options"], entry.run["gold"]["layout"]
+    saved = {"questions": questions_of(entry, read["questions"]), "layout": layout}
     saved |= {"mode": options.get("mode"), "live_gold": options.get("live_gold", False)}
     chosen = opt.parse_rules(rules) or requested_rules(entry.run)
     read = read | {key: read[key] or value for key, value in saved.items()} | {"as_of": day_of_gold(entry)}
-    return submission_folder(entry.folder, entry.run), (*folders, Path(str(gold["folder"])))[0], chosen, read
+    return *_sides_of(entry, None, folders[0] if folders else None), chosen, read
 
 
 def _check_instance(

@@ -370,12 +370,18 @@ def submission_folder(run_folder: Path, run: Mapping[str, Any]) -> Path:
 
     A folder of the same name that is no submission is taken only if there is no other.
     """
-    folder, above = Path(str(run["submission"]["folder"])), run_folder.resolve().parents
+    folder = Path(str(run["submission"]["folder"]))
+    places = [place for place in recorded_places(run_folder, folder) if place.is_dir()]
+    return next(filter(is_submission, places), next(iter(places), folder))
+
+
+def recorded_places(run_folder: Path, path: Path) -> list[Path]:
+    """Return where a path of `run.json` may be: relative to the folder of the run's history, to here, or to a folder above the run."""
+    above = run_folder.resolve().parents
     # Of a run that `--out` put elsewhere it is not known where it was started.
     history = above[2:3] if run_folder.resolve().parts[-3:-1] == RUNS_FOLDER.parts else ()
-    starts = [*history, Path.cwd(), *above[:3]]
-    places = [start / folder for start in starts if (start / folder).is_dir()]
-    return next(filter(is_submission, places), next(iter(places), folder))
+    starts = [start for start in history if start != Path.cwd()]
+    return [start / path for start in (*starts, Path(), *above[:3])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import submission_hash
 from evalsuite.runs.corrected_scores import merge_corrections
-from evalsuite.runs.history import RunEntry, read_run, refuse_no_run, unreplaced
+from evalsuite.runs.history import RunEntry, read_run, recorded_places, refuse_no_run, unreplaced
 from evalsuite.runs.run_files import read_results
 from evalsuite.runs.run_folder import RESULTS, RUN, RunFolder, claim
 from evalsuite.runs.run_options import (
@@ -349,7 +349,7 @@ _OPTIONS: Final = {"submission": "result-dir"}
 
 
 def place_of(entry: RunEntry, recorded: str | None, override: Path | None, pattern: str, side: str) -> Path:
-    """Return a side's folder or file: `override`, else the recorded one, relative to here or to the folder of its history.
+    """Return a side's folder or file: `override`, else the recorded one in the first of `recorded_places` that holds it.
 
     Raises `UsageError` if it is not there: that says nothing about the run.
     """
@@ -357,10 +357,7 @@ def place_of(entry: RunEntry, recorded: str | None, override: Path | None, patte
         if not override.exists():
             raise UsageError(f"{override}: no such {side} folder", hint=f"--{_OPTIONS.get(side, side)} names that of {entry.name}")
         return override
-    # A relative path was relative to where the run was started: the folder that contains `.evalsuite/runs/<run>`.
-    starts = [Path(), *entry.folder.resolve().parents[2:3]]
-    places = [start / recorded for start in starts] if recorded else []
-    for place in places:
+    for place in recorded_places(entry.folder, Path(recorded)) if recorded else ():
         if place.is_file() or (place.is_dir() and any(place.glob(pattern))):
             return place
     raise UsageError(

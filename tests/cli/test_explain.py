@@ -56,6 +56,13 @@ def test_the_last_run_is_the_default() -> None:
     # An answer that changed since is explained as it is now, with a note; at a level that hides reasons without it.
     note, other = "note        the saved run gives another reason: ", "note: the saved run gives another verdict: its answer or gold has "
     assert note not in said("explain sales_007")
+    # From elsewhere the files are those of the run's history, and a note says so, even if a submission of that name is here.
+    run_folder, elsewhere = find_runs()[-1].folder.resolve(), Path("elsewhere")
+    (elsewhere / "example_submission_folder").mkdir(parents=True)
+    for command in ("explain", "check", "bundle"):
+        far = called(command, "sales_007", "--run", str(run_folder), cwd=elsewhere)
+        assert f"note: the submission of {name} is read from {Path('example_submission_folder').resolve()}\n" in far.stderr
+        assert (far.returncode, "sales_007" in far.stdout) == (0, True)
     # Under other rules a right answer has another reason.
     assert "why         8 rows match" in (right := said(f"explain sales_001 --rules strict --run {find_runs()[0].name}"))
     assert note not in right
