@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-# A twelfth of the full number, but never fewer than this.
-LINE_SHARE, LINE_LEAST = 12, 12
+# This share of the full number, but never fewer than this.
+LINE_SHARE, LINE_LEAST = 24, 12
 _PACKAGE = str(Path(__file__).resolve().parent.parent / "evalsuite")
 _COMMON: dict[str, Any] = {"deadline": None, "print_blob": True}
 # What `st.text()` draws without an alphabet. For that one Hypothesis encodes every code point, in each process of a fresh clone.
@@ -35,7 +35,7 @@ def is_full() -> bool:
 
 
 def examples(n: int, *, suppress_health_check: tuple[HealthCheck, ...] | list[HealthCheck] = ()) -> settings:
-    """Settings of a property: `n` examples in the full profile, a twelfth of them (at least 12) in the test line."""
+    """Settings of a property: `n` examples in the full profile, a twenty-fourth of them (at least 12) in the test line."""
     count = n if is_full() else min(n, max(LINE_LEAST, n // LINE_SHARE))
     return settings(max_examples=count, suppress_health_check=[HealthCheck.too_slow, *suppress_health_check], **_COMMON)
 

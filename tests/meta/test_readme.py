@@ -50,7 +50,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, place / name, ignore=shutil.ignore_patterns("*.pyc.*"))
         elif source.exists():
             shutil.copy(source, place / name)
     tools = place / ".venv" / "bin"

@@ -11,6 +11,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_USAGE
 from evalsuite.core.types import METADATA
+from tests.properties import is_full
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -55,9 +56,11 @@ def layouts(rows: list[dict[str, Any]]) -> dict[str, str]:
 def test_an_array_or_lines_in_json_are_the_same_submission(step: int, answers: Path, tmp_path: Path) -> None:
     """`results_metadata.json` in each layout gives the verdicts of `.jsonl`, one note that says so, and a run that verifies.
 
-    The test line tries the first and the last layout.
+    The test line tries the first and the last layout, with every second answer.
     """
-    rows, wanted = rows_of(answers), verdicts(answers, tmp_path / "wanted")
+    rows = rows_of(answers)[:: 1 if is_full() else 2]
+    (answers / METADATA).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    wanted = verdicts(answers, tmp_path / "wanted")
     (answers / METADATA).unlink()
     for number, (name, text) in enumerate(list(layouts(rows).items())[::step]):
         (answers / "results_metadata.json").write_text(text, encoding="utf-8")
@@ -128,10 +131,10 @@ def test_databases_are_a_submission_for_gold_of_databases_only(answers: Path, ca
 
 
 def test_made_up_names_never_score_in_silence(answers: Path) -> None:
-    """Twenty names that begin alike: the right one and `.json` are read, each other one ends with exit 2."""
+    """Ten names that begin alike: the right one and `.json` are read, each other one ends with exit 2."""
     draw, rows = random.Random(33), (answers / METADATA).read_text(encoding="utf-8")
     (answers / METADATA).unlink()
-    for _ in range(20):
+    for _ in range(10):
         ending = "".join(draw.choices([".json", ".jsonl", ".txt", "_v2", " copy", "s", "~", ".bak", "l"], k=draw.randint(0, 3)))
         place = answers / f"results_metadata{ending}"
         place.write_text(rows, encoding="utf-8")

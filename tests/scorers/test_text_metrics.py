@@ -32,8 +32,6 @@ SCORES: list[tuple[str, str, dict[str, Any], float]] = [
     ("readability", "Go. Stop now. The cat sat down.", {"scale": [0, 100]}, 1),
     ("hedging_language", "As an AI language model, I cannot", {}, 0),
     ("python_unit_testing", "x = 1", {"gold": ["assert x == 1", "assert x != 2"]}, 1),
-    ("pass_at_k", json.dumps(["x = 1", "x = 2"]), {"gold": "assert x == 1"}, 0.5),
-    ("pass_at_k", "x = 1", {"gold": "assert x == 1", "k": 2}, 1),
     ("pass_at_k", "x = 2", {"gold": "assert x == 1", "k": 2}, 0),
     ("composite", "a big cat", {"gold": "cat", "parts": PARTS}, 0.5),
     ("composite", "a big cat", {"gold": "cat", "parts": ["exact_match", {"exact_match": {}}, {"f1": {}, "weight": 6}]}, 0.5),

@@ -114,7 +114,7 @@ def test_the_file_is_the_typed_table(made: Made) -> None:
         "SELECT id, name, day, stamp FROM items WHERE id > 100",
         "SELECT name FROM items ORDER BY id",
         "SELECT name AS \"a,b\", 'x\"y' AS q, 'two\nlines' AS l FROM items ORDER BY id -- done",
-        made.series.format(n=5_000 if made.kind != "bigquery" else 2_500),
+        made.series.format(n=2_500),
     ):
         assert written(sql, made.connection) == modelled(sql, made.connection), sql
 
@@ -130,7 +130,7 @@ def test_moments_at_midnight_show_days(made: Made) -> None:
         assert written(asked, made.connection).endswith(shown + b',2024-02-29,"c,\n 00:00:00",2024-02-29 00:00:00,\n')
 
 
-@settings(max_examples=1000 if is_full() else 6, deadline=None)
+@settings(max_examples=1000 if is_full() else 4, deadline=None)
 @given(data=st.data())
 def test_duckdb_writes_what_python_would(data: st.DataObject) -> None:
     """Columns of any types, NULL among them, come out of DuckDB's own text byte by byte as from Python's cells."""
@@ -172,13 +172,14 @@ def test_postgres_writes_what_python_would(postgres: Connection, data: st.DataOb
 
 
 def test_floats_in_a_later_batch(tmp_path: Path) -> None:
-    """Of many rows the few whose floats Python has to write are written by it, wherever they stand; NaN has no sign."""
+    """Of many rows the few whose floats Python has to write are written by it, in each batch of DuckDB's; NaN has no sign."""
     with opened(tmp_path / "f.duckdb"):
         pass
     connection = Connection(name="f", engine="duckdb", database=str(tmp_path / "f.duckdb"))
-    x = "CASE WHEN i % 70000 = 69999 THEN 1.07e243 WHEN i % 3 = 0 THEN sqrt(i) END"
-    sql = f"SELECT i, {x} AS x, 'row, ' || i AS t FROM range(75000) AS r(i)"
-    assert written(sql, connection) == modelled(sql, connection)
+    sql = "SELECT i % 2 AS a, CASE WHEN i % 99999 = 31500 THEN 1.07e243 END AS x FROM range(131500) AS r(i)"
+    assert written(sql, connection) == b"a,x\n" + b"".join(
+        b"%d,%s\n" % (i % 2, b"1.07e+243" if i % 99999 == 31500 else b"") for i in range(131_500)
+    )
     nan = "CAST('nan' AS DOUBLE)"
     assert written(f"SELECT {nan} AS a, -{nan} AS b, CAST(-{nan} AS FLOAT) AS c", connection) == b"a,b,c\nnan,nan,nan\n"
 
@@ -187,12 +188,12 @@ def test_floats_in_a_later_batch(tmp_path: Path) -> None:
 def test_what_goes_wrong_leaves_no_file(made: Made, tmp_path: Path) -> None:
     """A fault in the middle of a result, an endless statement, one row, column or byte too many: a fault of its kind, and no file."""
     bad = {
-        "duckdb": "SELECT CAST(CASE WHEN i = 200000 THEN 'x' ELSE '1' END AS INTEGER) FROM range(200001) AS r(i)",
+        "duckdb": "SELECT CAST(CASE WHEN i = 132000 THEN 'x' ELSE '1' END AS INTEGER) FROM range(132001) AS r(i)",
         "sqlite": f"{made.series.format(n=9000).partition('SELECT i, ')[0]}SELECT abs(-9223372036854775807 - (i = 9000)) FROM s",
         "postgres": "SELECT 1 / (9000 - i) FROM generate_series(1, 9000) AS t(i)",
     }
     asked = {name: ("SELECT id, name FROM items", QueryLimits(**{"seconds": 60, name: 1})) for name in ("rows", "columns", "result_bytes")}
-    asked |= {"value": (bad[made.kind], LIMITS), "endless": (made.endless, QueryLimits(seconds=0.3))}
+    asked |= {"value": (bad[made.kind], LIMITS), "endless": (made.endless, QueryLimits(seconds=0.1))}
     codes = {}
     for name, (sql, limits) in asked.items():
         taken = TimeTaken()

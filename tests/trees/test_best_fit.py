@@ -107,7 +107,7 @@ def numbers(result: RunResult) -> Any:
 def test_the_alignment_is_the_best_for_f1_by_brute_force(seed: int) -> None:
     """No way to align the lists of a record, nested ones too, has a higher F1 than the one that is reported."""
     source = random.Random(seed)
-    for _ in range(40):
+    for _ in range(20):
         gold, found = (draw(source, SCHEMA, 3) for _ in range(2))
         assert evaluate([gold], [found], SCHEMA).mean_f1 == pytest.approx(best_f1(SCHEMA, gold, found), abs=1e-12)
 
@@ -131,7 +131,7 @@ def test_seven_by_seven_by_brute_force(seed: int) -> None:
 def test_no_order_of_unordered_lists_moves_anything(seed: int) -> None:
     """Shuffling every list on either side leaves every score, count and row as it was, to the last digit."""
     source = random.Random(seed)
-    for _ in range(30):
+    for _ in range(15):
         gold, found = ([draw(source, SCHEMA, 4, "ab") for _ in range(2)] for _ in range(2))
         before = numbers(evaluate(gold, found, SCHEMA))
         assert numbers(evaluate(gold, [shuffled(source, record) for record in found], SCHEMA)) == before

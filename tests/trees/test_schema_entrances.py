@@ -316,7 +316,7 @@ IN_SUITE = {
 
 @pytest.mark.parametrize("scorer", ["tree_match", "tree_score"])
 def test_a_suite_takes_the_same(tmp_path: Path, scorer: str) -> None:
-    """An instance's `schema` in each form, and the default of suite.yaml in each form, give the values of the scorer."""
+    """An instance's `schema` in each form, and the default of suite.yaml as class, file and object, give the values of the scorer."""
     plain = annotate_xeval(Invoice)
     forms = {**IN_SUITE, "dict": plain, "text": json.dumps(plain)}
     some = [ANSWERS[name] for name in ("right", "long text", "nested decimal", "line missing")]
@@ -332,7 +332,7 @@ def test_a_suite_takes_the_same(tmp_path: Path, scorer: str) -> None:
     shutil.rmtree(sub)
     submitted(sub, one_form)
     # One default is read for both scorers.
-    for at, form in enumerate(forms.values() if scorer == "tree_match" else [forms["pydantic"], plain]):
+    for at, form in enumerate([forms["pydantic"], forms["path"], plain] if scorer == "tree_match" else [plain]):
         gold = gold_folder(tmp_path / f"gold{at}", scorer=scorer, default=form, schemas=dict.fromkeys(one_form))
         run = evalsuite.evaluate(sub, gold, save=False, rules="strict", jobs=1)
         assert [result.strict for result in run.results] == expected

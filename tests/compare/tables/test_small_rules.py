@@ -229,14 +229,13 @@ def test_the_proved_cause_of_a_databases_flip(gold: dict[str, list[Any]], answer
 def test_wide_tables_in_any_order(options: dict[str, Any]) -> None:
     """Columns and rows in another order are right, and with another value in one cell wrong."""
     drawn = random.Random(7)
-    for _ in range(2):
-        gold = [drawn.choices(["1.0", "1.5", "2", "a"], k=4) for _ in range(17)]
-        rows = drawn.sample(range(4), 4)
-        answer = [[column[row] for row in rows] for column in drawn.sample(gold, 17)]
-        asked: dict[str, Any] = {"gold": text_table(gold), "labels": "ignore", **ORDER, **options}
-        assert table_match(text_table(answer), **asked).strict == 1
-        answer[drawn.randrange(17)][drawn.randrange(4)] = "7"
-        assert table_match(text_table(answer), **asked).strict == 0
+    gold = [drawn.choices(["1.0", "1.5", "2", "a"], k=4) for _ in range(17)]
+    rows = drawn.sample(range(4), 4)
+    answer = [[column[row] for row in rows] for column in drawn.sample(gold, 17)]
+    asked: dict[str, Any] = {"gold": text_table(gold), "labels": "ignore", **ORDER, **options}
+    assert table_match(text_table(answer), **asked).strict == 1
+    answer[drawn.randrange(17)][drawn.randrange(4)] = "7"
+    assert table_match(text_table(answer), **asked).strict == 0
 
 
 def test_the_kind_of_a_refusal_is_of_cells_that_the_reference_called_equal() -> None:
@@ -480,7 +479,7 @@ def test_percentages_of_a_wide_table_are_compared_with_shares() -> None:
     """A gold column of shares has its match among many columns, wherever one with percent signs stands."""
     cells = [[str(1000 * at + row) for row in range(3)] for at in range(19)]
     gold = text_table([*cells, ["0.5", "0.25", "0.125"]])
-    for at, last, strict in ((0, "12.5%", 1), (9, "12.5%", 1), (19, "12.5%", 1), (9, "13.5%", 0)):
+    for at, last, strict in ((0, "12.5%", 1), (19, "12.5%", 1), (9, "13.5%", 0)):
         assert table_match(text_table([*cells[:at], ["50%", "25%", last], *cells[at:]]), gold=gold, percentage=True).strict == strict
 
 
