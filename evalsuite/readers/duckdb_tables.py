@@ -31,12 +31,13 @@ from evalsuite.compare.table_parameters import fold_name
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
 from evalsuite.core.import_ref import duckdb, lazy_pattern, np
+from evalsuite.core.library_calls import LibraryError, guarded
 from evalsuite.core.scores import Fault, Table
 from evalsuite.readers.duckdb_cells import header_and_types, quoted_name, read_rows, too_many_fault
 from evalsuite.readers.file_signatures import LFS_POINTER, format_of, is_lfs_pointer
 from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import SharedFile, check_readable, open_trusted
+from evalsuite.readers.paths import DUCKDB_CALLS, SharedFile, check_readable, kept_from_duckdb, open_trusted
 from evalsuite.sandbox.temp_dirs import TempDir, descriptor_path
 
 _MAGIC = b"DUCK"
@@ -87,7 +88,7 @@ def attach_gold(path: Path, limits: Limits) -> "Iterator[duckdb.DuckDBPyConnecti
 
 @cache
 def _gold_connection() -> "duckdb.DuckDBPyConnection":
-    connection = duckdb.connect(config=_CONFIG)
+    connection = guarded(duckdb.connect(config=_CONFIG))
     for setting in ("TimeZone = 'UTC'", "enable_progress_bar = false"):
         connection.execute(f"SET {setting}")
     return connection
@@ -199,7 +200,7 @@ def _attach(path: Path, memory_mib: int) -> "Iterator[duckdb.DuckDBPyConnection]
 @lru_cache(maxsize=1)
 def _locked_connection(root: str, memory_mib: int) -> "duckdb.DuckDBPyConnection":
     """A connection that can open only files below `root`, and whose settings cannot be changed."""
-    connection = duckdb.connect(config={**_CONFIG, "memory_limit": f"{max(64, memory_mib // 2)}MiB"})
+    connection = guarded(duckdb.connect(config={**_CONFIG, "memory_limit": f"{max(64, memory_mib // 2)}MiB"}))
     if root == _DESCRIPTORS:
         _register_descriptor_files(connection)
     folder = root.replace("'", "''")
@@ -229,16 +230,19 @@ class _DescriptorFiles(_FileSystem):
 
     protocol = "descriptor"
 
+    @kept_from_duckdb
     def exists(self, path: str) -> bool:
         """Whether the name is a plain number; others, such as `5.wal`, do not exist there."""
         return path.removeprefix(_DESCRIPTORS).isdecimal()
 
     isfile = exists
 
+    @kept_from_duckdb
     def size(self, path: str) -> int:
         """The size of the file."""
         return os.fstat(int(path.removeprefix(_DESCRIPTORS))).st_size
 
+    @kept_from_duckdb
     def open(self, path: str, _: str) -> IO[bytes]:
         """The open file."""
         return cast("IO[bytes]", SharedFile(descriptor_path(int(path.removeprefix(_DESCRIPTORS)))))
@@ -272,16 +276,19 @@ def _check_magic(handle: BinaryIO) -> None:
 
 @contextmanager
 def _faults(path: Path, limits: Limits) -> Iterator[None]:
-    """Turn exceptions of reading a database into faults, the machine's own first; duckdb's own text goes to the debug log only."""
-    try:
-        yield
-    except (MemoryError, duckdb.OutOfMemoryException):
-        raise FaultError("LIMIT", "the database does not fit into memory_mib") from None
-    except (duckdb.Error, UnicodeDecodeError, RuntimeError, OverflowError, ValueError) as error:
-        _debug("duckdb: %r", error)
-        check_readable(path, limit_bytes=limits["file_bytes"])
-        found = re.search(r"version number (\d{1,20}), but we can only read (?:storage )?versions (between \d+ and \d+)", str(error))
-        raise FaultError("BAD_DUCKDB", f"the duckdb here reads storage versions {found[2]}, this is {found[1]}" if found else "") from None
+    """Turn exceptions of duckdb into faults of the database, the machine's own first; duckdb's own text goes to the debug log only."""
+    with DUCKDB_CALLS.watched():
+        try:
+            yield
+        except (MemoryError, duckdb.OutOfMemoryException):
+            raise FaultError("LIMIT", "the database does not fit into memory_mib") from None
+        except (duckdb.Error, LibraryError, RecursionError) as error:
+            _debug("duckdb: %r", error)
+            check_readable(path, limit_bytes=limits["file_bytes"])
+            found = re.search(r"version number (\d{1,20}), but we can only read (?:storage )?versions (between \d+ and \d+)", str(error))
+            raise FaultError(
+                "BAD_DUCKDB", f"the duckdb here reads storage versions {found[2]}, this is {found[1]}" if found else ""
+            ) from None
 
 
 _MOMENTS = {

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 from evalsuite.core.errors import FaultError, UsageError, reason_of, unicode_form_hint
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
+from evalsuite.core.library_calls import OwnErrors
 from evalsuite.core.scores import METADATA, METADATA_ARRAY
 from evalsuite.readers.limits import Limits
 
@@ -546,6 +547,11 @@ class AnswerFiles:
             seen.mark_changed()
 
 
+# Errors of what duckdb calls, except those that a damaged file causes, such as places beyond its end.
+DUCKDB_CALLS = OwnErrors()
+kept_from_duckdb = DUCKDB_CALLS.kept(OSError, ValueError, OverflowError, MemoryError)
+
+
 class SharedFile(FileIO):
     """A file in which each thread has its own position, because duckdb reads one file in several threads: it seeks, then it reads."""
 
@@ -553,16 +559,19 @@ class SharedFile(FileIO):
         super().__init__(path, "rb")
         self._places = local()
 
+    @kept_from_duckdb
     def tell(self) -> int:
         """The position of this thread."""
         return getattr(self._places, "at", 0)
 
+    @kept_from_duckdb
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Set the position of this thread."""
         begin = {os.SEEK_SET: 0, os.SEEK_CUR: self.tell(), os.SEEK_END: os.fstat(self.fileno()).st_size}[whence]
         self._places.at = begin + offset
         return begin + offset
 
+    @kept_from_duckdb
     def read(self, size: int | None = -1) -> bytes:
         """The next bytes of this thread."""
         data = os.pread(self.fileno(), os.fstat(self.fileno()).st_size if size is None or size < 0 else size, self.tell())

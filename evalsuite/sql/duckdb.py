@@ -22,6 +22,7 @@ from typing import Any, Final
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.import_ref import duckdb
+from evalsuite.core.library_calls import LibraryError, guarded
 from evalsuite.sql.frozen_clock import duckdb_macros, freeze_statement, reads_time
 from evalsuite.sql.result_csv import INSTANT, INTEGERS, as_lines, decode, quoted_codes
 from evalsuite.sql.session import (
@@ -340,7 +341,7 @@ def open_session(connection: Connection, limits: QueryLimits) -> "DuckdbSession"
         # A write-ahead log next to the file is replayed when it is opened, even read-only.
         files = [file for file in (path, path.with_name(path.name + ".wal")) if file.exists()]
         try:
-            opened = duckdb.connect(text_of(path), read_only=True, config=_config(limits))
+            opened = guarded(duckdb.connect(text_of(path), read_only=True, config=_config(limits)))
         except (duckdb.Error, RuntimeError) as error:
             _log.debug("duckdb: %r", error)
             message = f"connection {connection.name!r}: {path.name} cannot be opened read-only"
@@ -361,13 +362,13 @@ def _open_folder(folder: Path, limits: QueryLimits, name: str) -> "tuple[duckdb.
     files = sorted(path for path in folder.iterdir() if path.suffix.lower() in _READERS and path.is_file())
     if not files:
         raise UsageError(f"connection {name!r}: no .csv or .parquet file in {folder.name}", hint="check `database`")
-    opened = duckdb.connect(config=_config(limits))
+    opened = guarded(duckdb.connect(config=_config(limits)))
     try:
         for path in files:
             view = text_of(Path(path.stem)).replace('"', '""')
             opened.execute(f'CREATE VIEW "{view}" AS FROM {_READERS[path.suffix.lower()]}({_quote_path(path)})')
         opened.execute(f"SET allowed_paths = [{', '.join(map(_quote_path, files))}]")
-    except (duckdb.Error, UnicodeDecodeError) as error:
+    except (duckdb.Error, LibraryError, UnicodeDecodeError) as error:
         _log.debug("duckdb: %r", error)
         raise UsageError(f"connection {name!r}: {path.name} cannot be read as a table", hint="column names must not repeat") from None
     return opened, files
@@ -411,7 +412,7 @@ class DuckdbSession(Session):
     def _read_lines(self, written: str, types: Sequence[str]) -> Generator[Lines]:
         with _faults():
             try:
-                yield from read_lines(self.connection.sql(written).__arrow_c_stream__(), types)
+                yield from read_lines(guarded(self.connection.sql(written)).__arrow_c_stream__(), types)
             except StreamError as error:
                 _log.debug("duckdb: %s", error)
                 if str(error).startswith("INTERRUPT"):
@@ -486,7 +487,7 @@ def _faults(sql: str = "") -> Iterator[None]:
         raise
     except (MemoryError, duckdb.OutOfMemoryException):
         raise FaultError("LIMIT", "the statement needs more memory than the limit memory_mib") from None
-    except (duckdb.Error, UnicodeDecodeError, OverflowError, ValueError, RuntimeError, RecursionError) as error:
+    except (duckdb.Error, LibraryError, RecursionError) as error:
         _log.debug("duckdb: %r", error)
         raise _fault_of(error, sql) from None
 

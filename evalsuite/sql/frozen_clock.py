@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from evalsuite.core.errors import FaultError
+from evalsuite.core.library_calls import OwnErrors
 from evalsuite.sql.session import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, Dialect, blank_out, called_names
 
 # Name -> replacement; `{at}` are seconds since 1970, `{more}` the arguments. Those in `_BARE` may be written without brackets.
@@ -68,11 +69,15 @@ def not_frozen(what: str) -> FaultError:
     return FaultError("NOT_FROZEN", f"the clock of {what} cannot be frozen")
 
 
-def freeze_sqlite(connection: sqlite3.Connection, at: int) -> None:
-    """Replace SQLite's own functions, CURRENT_DATE among them, with those of a clock frozen at `at` (seconds since 1970)."""
+def freeze_sqlite(connection: sqlite3.Connection, at: int, own_errors: OwnErrors) -> None:
+    """Replace SQLite's own functions, CURRENT_DATE among them, with those of a clock frozen at `at` (seconds since 1970).
+
+    `own_errors` keeps the errors of a replacement that no argument causes.
+    """
     memory_database, now = sqlite3.connect(":memory:", check_same_thread=False), _utc(at).strftime("%Y-%m-%d %H:%M:%S")
 
     def function(name: str, places: Sequence[int]) -> Callable[..., Any]:
+        @own_errors.kept(sqlite3.Error, ValueError, OverflowError, MemoryError)
         @lru_cache(maxsize=_KEPT_CALLS, typed=True)
         def call(*arguments: Any) -> Any:
             values = [*arguments]

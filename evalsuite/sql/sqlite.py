@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.library_calls import OwnErrors
 from evalsuite.sandbox.limits import Deadline
 from evalsuite.sql.frozen_clock import freeze_sqlite, reads_time
 from evalsuite.sql.session import (
@@ -143,7 +144,7 @@ class SqliteSession(Session):
     def __init__(self, path: Path, limits: QueryLimits, *, temp_in_memory: bool = True) -> None:
         self._path = path
         self._seconds, self._clock = limits.seconds, limits.clock
-        self._refused, self._temp_in_memory = ("", ""), temp_in_memory
+        self._refused, self._temp_in_memory, self._own_errors = ("", ""), temp_in_memory, OwnErrors()
         uri = f"file:{quote(text_of(path))}?mode=ro&immutable=1"
         self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False)
         self.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -159,9 +160,9 @@ class SqliteSession(Session):
         for limit, value in _LIMITS:
             self.connection.setlimit(limit, value)
         if limits.clock:
-            freeze_sqlite(self.connection, limits.clock)
+            freeze_sqlite(self.connection, limits.clock, self._own_errors)
         self._open_virtual_tables()
-        self.connection.set_authorizer(self._authorise)
+        self.connection.set_authorizer(self._own_errors.kept()(self._authorise))
 
     def _open_virtual_tables(self) -> None:
         """Let the file's own virtual tables prepare statements that never run: an R*Tree its INSERT, which the authorizer would refuse."""
@@ -185,7 +186,7 @@ class SqliteSession(Session):
         """The result of one SELECT, chunk by chunk; each cell has its own type. `deadline` may be shared with other statements."""
         deadline = deadline or Deadline(self._seconds)
         # In addition to the interrupt from outside, which has no effect between two statements.
-        self.connection.set_progress_handler(lambda: int(deadline()), _STEPS)
+        self.connection.set_progress_handler(self._own_errors.kept()(lambda: int(deadline())), _STEPS)
         self._refused = ("", "")
         with self._faults():
             cursor = self.connection.execute(sql)
@@ -203,13 +204,14 @@ class SqliteSession(Session):
     @contextlib.contextmanager
     def _faults(self) -> Iterator[None]:
         """Turn sqlite's exceptions into faults with fixed texts."""
-        try:
-            yield
-        except MemoryError:
-            raise FaultError("LIMIT", "the statement needs more memory than the limit memory_mib") from None
-        except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
-            _log.debug("sqlite: %r", error)
-            raise self._fault_of(error) from None
+        with self._own_errors.watched():
+            try:
+                yield
+            except MemoryError:
+                raise FaultError("LIMIT", "the statement needs more memory than the limit memory_mib") from None
+            except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+                _log.debug("sqlite: %r", error)
+                raise self._fault_of(error) from None
 
     def _fault_of(self, error: Exception) -> FaultError:
         name, text = str(getattr(error, "sqlite_errorname", "") or ""), str(error)

@@ -9,10 +9,10 @@ import tempfile
 import time as time_module
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import Any
@@ -29,6 +29,7 @@ from evalsuite.readers import duckdb_tables
 from evalsuite.readers.duckdb_cells import bytes_of_cells
 from evalsuite.readers.duckdb_tables import _register_descriptor_files, duckdb_table_names, read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.paths import SharedFile, kept_from_duckdb
 from tests.attacks.mutate import repair_checksums
 from tests.duckdb_files import opened
 
@@ -407,6 +408,30 @@ def test_what_the_machine_fails_at_is_no_fault_of_gold(tmp_path: Path, monkeypat
     assert caught.value.fault.code == "MISSING_FILE"
 
 
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (duckdb_tables._DescriptorFiles, "size"), (duckdb_tables._DescriptorFiles, "open"), (SharedFile, "seek"), (SharedFile, "read"),
+        (duckdb_tables, "fold_name"), (duckdb_tables, "read_rows"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("error", [RuntimeError, TypeError])
+def test_a_bug_of_ours_is_no_fault_of_the_database(
+    owner: Any, name: str, error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither around a call of duckdb nor in a function that duckdb calls, whose errors it hides."""
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise error("a bug")
+
+    path, before = make(tmp_path / "r.duckdb", T), getattr(owner, name)
+    fails = fail if owner is duckdb_tables else kept_from_duckdb(wraps(before)(fail))
+    monkeypatch.setattr(owner, name, fails)
+    duckdb_tables._locked_connection.cache_clear()
+    with path.open("rb") as handle, pytest.raises(error, match="a bug"):
+        duckdb_tables.read_duckdb(handle, names=None, limits=resolve_limits())
+
+
 def test_a_connection_that_was_closed_is_not_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long file it is closed after each reading, of gold and of an answer; of a damaged one too."""
     path = make(tmp_path / "r.duckdb", T)
@@ -423,7 +448,7 @@ def test_a_connection_that_was_closed_is_not_used_again(tmp_path: Path, monkeypa
         with pytest.raises(duckdb.ConnectionException, match="closed"):
             connection.execute("SELECT 1")
     monkeypatch.undo()
-    for error in (None, ValueError):
+    for error in (None, duckdb.IOException):
         with suppress(FaultError), duckdb_tables.attach_answer(path, resolve_limits()) as connection:
             if error is not None:
                 raise error
@@ -479,7 +504,7 @@ def test_how_large_cells_are(cells: list[Any], type_: str, size: int) -> None:
 @pytest.mark.parametrize(("memory_mib", "limit"), [(2048, "1.0 GiB"), (128, "64.0 MiB"), (100, "64.0 MiB"), (130, "65.0 MiB")])
 def test_how_much_memory_duckdb_may_take(memory_mib: int, limit: str) -> None:
     """Half of a worker's, but never less than it needs to start."""
-    with duckdb_tables._locked_connection.__wrapped__("/nowhere/", memory_mib) as connection:
+    with closing(duckdb_tables._locked_connection.__wrapped__("/nowhere/", memory_mib)) as connection:
         names = ("memory_limit", "enable_external_access", "lock_configuration", "TimeZone", "temp_directory")
         settings = ", ".join(f"current_setting('{name}')" for name in names)
         assert connection.execute(f"SELECT {settings}").fetchone() == (limit, False, True, "UTC", "")

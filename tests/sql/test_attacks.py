@@ -14,7 +14,7 @@ import pytest
 
 from evalsuite.core.errors import FaultError
 from evalsuite.sandbox.limits import WALL_TIMES
-from evalsuite.sql import open_session
+from evalsuite.sql import frozen_clock, open_session, sqlite
 from evalsuite.sql.execution import run_answer
 from evalsuite.sql.session import Connection, QueryLimits
 from tests.duckdb_files import opened
@@ -234,6 +234,20 @@ def test_what_sqlite_may_hold_and_say(tmp_path: Path) -> None:
         assert (fault.code, fault.detail) == ("LIMIT", "the statement needs more memory than the limit memory_mib")
         with pytest.raises(FaultError, match="more memory"), session._faults():
             raise MemoryError
+
+
+@pytest.mark.parametrize("clock", [0, 86_400])
+def test_a_bug_in_what_sqlite_calls_is_no_fault_of_a_statement(clock: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite would say that the statement is not authorized, or that a function of the frozen clock failed."""
+    connection = Connection(name="a", engine="sqlite", database=str(tmp_path / "a.sqlite"))
+    with contextlib.closing(sqlite3.connect(connection.database)) as writer:
+        writer.execute("CREATE TABLE t (a INTEGER)")
+    if clock:
+        monkeypatch.setattr(frozen_clock, "_SUBSECONDS", None)
+    else:
+        monkeypatch.setattr(sqlite, "_ALLOWED", None)
+    with contextlib.closing(open_session(connection, QueryLimits(clock=clock))) as session, pytest.raises(TypeError):
+        list(session.stream("SELECT date('subsec')").chunks)
 
 
 def test_every_setting_of_duckdb_is_locked(tmp_path: Path) -> None:
