@@ -132,26 +132,16 @@ def _equal_power(n: int, share: float, ahead: float, alpha: float) -> float:
 
 def _graded_power(sizes: Sequence[float], n: int, share: float, ahead: float, alpha: float) -> float:
     """The power of the sign-flip test over sets of sizes: in each the chance of a sum beyond the one that its flips call rare."""
-    steps, sets, critical, turns, weights = _sets(tuple(sizes), n, share, alpha)
-    angles = 1j * turns * steps[:, None]
-    shape = np.exp(sets @ np.log(ahead * np.exp(angles) + (1 - ahead) * np.exp(-angles) + 1e-300))
-    # The inverse transform wants the conjugate: sums run the other way round the circle.
-    sums = np.fft.fftshift(np.fft.irfft(np.conj(shape), _places(turns)), axes=1)
-    above = np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
-    below = np.cumsum(sums, axis=1)
-    rows, middle = np.arange(len(sets)), _places(turns) // 2
-    ends = np.minimum(critical, middle - 1)
-    significant = np.where(critical < middle, above[rows, middle + ends] + below[rows, middle - ends], 0.0)
-    return float(np.clip(significant, 0, 1) @ weights)
-
-
-def _places(turns: "NDArray[Any]") -> int:
-    return 2 * (len(turns) - 1)
+    cosines, sines, sets, rare, weights = _sets(tuple(sizes), n, share, alpha)
+    # One unit's sum is its size with the chance `ahead`, else minus it; rare sums lie alike on both sides, so that the real part decides.
+    sines = (2 * ahead - 1) * sines
+    shape = np.exp(sets @ (np.log(cosines**2 + sines**2 + 1e-300) / 2)) * np.cos(sets @ np.arctan2(sines, cosines))
+    return float(np.clip((shape * rare).sum(axis=1), 0, 1) @ weights)
 
 
 @lru_cache(maxsize=4)
 def _sets(sizes: tuple[float, ...], n: int, share: float, alpha: float) -> "tuple[NDArray[Any], ...]":
-    """Return (sizes in steps, number of each size in each set, least sum of each set for a call, nodes of the transform, weights)."""
+    """Return (cosines and sines of each size's turns, number of each size in each set, transform of its sums that are rare, weights)."""
     units = in_units(sizes, decimals(sizes))
     n_places = 1 << (2 * n * max(units) + 2).bit_length()
     if n_places > _N_PLACES:
@@ -161,15 +151,19 @@ def _sets(sizes: tuple[float, ...], n: int, share: float, alpha: float) -> "tupl
     steps, kind = np.unique(units, return_inverse=True)
     kinds = _drawn_kinds(np.asarray(sizes), kind, n, share, len(steps))
     sets = np.stack([(kinds == k).sum(axis=1) for k in range(len(steps))], axis=1).astype(float)
-    turns = 2 * np.pi / n_places * np.arange(n_places // 2 + 1)
-    shape = np.exp(sets @ np.log(np.cos(turns * steps[:, None]) + 0j + 1e-300)).real
-    flips = np.fft.fftshift(np.fft.irfft(shape, n_places), axes=1)
-    tail = np.cumsum(flips[:, ::-1], axis=1)[:, ::-1][:, n_places // 2 :]
-    # The first sum that is significant; a set without one can show nothing.
-    rare = 2 * tail <= alpha + 1e-9
+    angles = 2 * np.pi / n_places * np.arange(n_places // 2 + 1) * steps[:, None]
+    cosines = np.cos(angles)
+    logs = sets @ np.log(np.abs(cosines) + 1e-300)
+    shape = np.where(sets @ (cosines < 0) % 2, -1, 1) * np.exp(logs)
+    flips = np.fft.irfft(shape, n_places)[:, : n_places // 2]
+    tail = np.cumsum(flips[:, ::-1], axis=1)[:, ::-1]
+    # Sums from the first significant one on are rare, on either side; a set without one can show nothing.
     reachable = (sets @ steps)[:, None] >= np.arange(n_places // 2)
-    critical = np.where((rare & reachable).any(axis=1), rare.argmax(axis=1), n_places)
-    return steps, sets, critical, turns, _weights(sets.sum(axis=1).astype(int), n, share)
+    above = np.logical_or.accumulate((2 * tail <= alpha + 1e-9) & reachable, axis=1)
+    is_rare = np.concatenate([above, above[:, -1:], above[:, :0:-1]], axis=1)
+    rare = np.fft.rfft(is_rare).real / n_places
+    rare[:, 1:-1] *= 2
+    return cosines, np.sin(angles), sets, rare, _weights(sets.sum(axis=1).astype(int), n, share)
 
 
 def _weights(n_differ: "NDArray[Any]", n: int, share: float) -> "NDArray[Any]":
