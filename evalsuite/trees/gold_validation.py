@@ -3,13 +3,13 @@
 `validate_gold` stops at the first contradiction, `gold_findings` lists all.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalsuite.trees.comparators import Registry, oneof
 from evalsuite.trees.eval_schema import SchemaNode, parse_eval_schema
 from evalsuite.trees.field_results import ComparatorResult, Notice, Notify, Totals, log_notice
-from evalsuite.trees.json_schema import child_path
+from evalsuite.trees.json_schema import as_json_schema, child_path, fields_of_some_branches
 from evalsuite.trees.json_values import DEFAULT_LIMITS, TreeLimits, alternatives_of, inspect, json_name
 from evalsuite.trees.record_scoring import GoldValidationError, Scoring, check_alternatives, check_id, check_unique
 
@@ -36,7 +36,7 @@ def validate_gold(
             wrong type or (unless `compat`) a duplicate.
     """
     root = parse_eval_schema(schema, compat=compat, registry=registry, notify=lambda _: None)
-    check = _GoldCheck(id_field, warn_missing, strict_types, compat)
+    check = _GoldCheck(id_field, warn_missing, strict_types, compat, _fields_of_some(schema, warn_missing and not compat))
     ids = []
     for index, record in enumerate(gold):
         inspect(record, limits, where=f"record {index}")
@@ -60,6 +60,7 @@ class _GoldCheck(NamedTuple):
     warn_missing: bool
     strict_types: bool
     compat: bool = False
+    of_some_branches: Collection[str] = ()
 
     def problems(self, node: SchemaNode, value: Any, *, at_root: bool = False) -> Problems:
         """Yield what gold must not contain (`type`, `unknown_field`), and what is unusual but allowed."""
@@ -91,7 +92,7 @@ class _GoldCheck(NamedTuple):
         for child in node.fields:
             if child.key in value:
                 yield from self.problems(child, value[child.key])
-            elif self.warn_missing and not child.optional:
+            elif self.warn_missing and not child.optional and child.path not in self.of_some_branches:
                 yield "missing", child.path, "missing from gold"
         for key in value:
             excused = (at_root and key == self.id_field) or node.ignore is True or (node.ignore and key in node.ignore)
@@ -99,6 +100,10 @@ class _GoldCheck(NamedTuple):
                 path = child_path(node.path, key, False)
                 message = f"field {path!r} is in gold but not in the schema; add it there with x-eval-skip: true if it should not count"
                 yield "unknown_field", path, message
+
+
+def _fields_of_some(schema: Any, warn_missing: bool) -> Collection[str]:
+    return fields_of_some_branches(as_json_schema(schema)) if warn_missing else ()
 
 
 def _is_declared(node: SchemaNode, value: Any) -> bool:
@@ -138,7 +143,7 @@ def gold_findings(
     # Whoever judges meanings judges the same value as the same.
     same = {"semantic": lambda *_: ComparatorResult(1.0, "semantic")}
     scoring = Scoring(schema, None, comparators=same, notify=notices.append)
-    check = _GoldCheck(id_field, warn_missing, strict_types)
+    check = _GoldCheck(id_field, warn_missing, strict_types, of_some_branches=_fields_of_some(schema, warn_missing))
     findings = [Finding(None, notice.path, notice.kind, notice.message) for notice in dict.fromkeys(notices) if notice.kind in UNREAD]
     ids: dict[tuple[type, Any], int] = {}
     for index, record in enumerate(gold):

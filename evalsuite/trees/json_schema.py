@@ -451,6 +451,13 @@ def resolve_schema_references(schema: Any, *, compat: bool = False, notify: Noti
     return _Resolver(schema, notify).resolve()
 
 
+def fields_of_some_branches(schema: Any) -> set[str]:
+    """Return the paths of fields that only some of the objects of a union have: no record needs all of them."""
+    resolver = _Resolver(schema, lambda _: None)
+    resolver.resolve()
+    return resolver.of_some_branches
+
+
 def _is_decimal(node: Mapping[str, Any]) -> bool:
     return node.get("format") == "decimal" and node.get("type") == "string"
 
@@ -462,6 +469,7 @@ class _Resolver:
         self.root = root
         self.notify = notify
         self.kept: dict[str, str] = {}
+        self.of_some_branches: set[str] = set()
         self.n_nodes = 0
 
     def resolve(self) -> dict[str, Any]:
@@ -553,6 +561,8 @@ class _Resolver:
             names.remove("integer")
         host["type"] = names[0] if len(names) == 1 else names
         if len(names) == 1:
+            fields = [{*(host.get("properties") or ()), *(branch.get("properties") or ())} for branch in branches]
+            self.of_some_branches |= {child_path(path, key, False) for key in set.union(*fields) - set.intersection(*fields)}
             for branch in branches:
                 _unite(host, branch)
         else:
