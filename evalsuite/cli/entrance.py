@@ -407,6 +407,8 @@ class _Planner:
         elif ending := thing.facts.get("ending"):
             plain = str(Path(name).with_suffix(ending))
             proposed = [f"cp {shlex.quote(name)} {shlex.quote(plain)}", [plain]]
+        elif thing.facts.get("is_text"):
+            proposed = [["suite", "run", "SUITE", "--from", name]]
         elif thing.facts.get("is_unfinished"):
             proposed = [["run", "FOLDER", "--resume", name]]
         elif any(file.lower().endswith(".csv") for file in thing.facts.get("files", ())):

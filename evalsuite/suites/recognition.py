@@ -26,7 +26,7 @@ from evalsuite.readers.load_table import DATABASES, WORKBOOKS, ending_of
 from evalsuite.readers.paths import SPEC_PATTERN, metadata_like
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED
 from evalsuite.sandbox.temp_dirs import TempDir
-from evalsuite.suites.stored_suites import FILE_KINDS, FileLimitError, read_columns
+from evalsuite.suites.stored_suites import FILE_KINDS, TEXT_KIND, FileLimitError, read_columns
 
 Kind = Literal["submission", "gold", "checkout", "sql_pairs", "table", "records", "candidates", "log", "run", "archive", "unknown"]
 
@@ -344,7 +344,9 @@ def _recognise_content(place: Path, head: bytes) -> dict[str, Any]:
             return _recognise_lines(text, is_whole=len(head) < HEAD_BYTES)
         return _recognise_json(place)
     if ending not in FILE_KINDS:
-        return {"kind": "table"} if ending else {"kind": "unknown"}
+        is_text = not ending and place.suffix.lower() == TEXT_KIND and not _detect_encoding(head)
+        facts = {"why": "it is text, perhaps one answer per line", "is_text": True} if is_text else {}
+        return {"kind": "table"} if ending else {"kind": "unknown", **facts}
     columns = _head_of_columns(place, head)
     if not columns and ending in _PACKED:
         return {"kind": "unknown", "why": f"its name ends in {ending}, but it is no {_PACKED[ending]} file"}

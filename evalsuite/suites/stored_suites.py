@@ -457,7 +457,9 @@ def _timestamp() -> str:
 # Column name -> n cells as in the file; None for an empty one.
 Columns = Mapping[str, Sequence[Any]]
 FILE_KINDS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
-_HINT = "give a path to a CSV, TSV, JSONL, JSON, Parquet or Excel file"
+# Text has one output a line, without a column's name.
+TEXT_KIND, TEXT_COLUMN = ".txt", "candidate_output"
+_HINT = "give a path to a CSV, TSV, JSONL, JSON, Parquet or Excel file, or to text with one output per line (.txt)"
 
 
 class FileLimitError(UsageError):
@@ -478,8 +480,8 @@ def read_columns(source: Any) -> Columns:
         raise UsageError(f"cannot read data from {type(source).__name__}", hint=f"{_HINT}, or a data frame")
     path = Path(source)
     refuse_endless(path)
-    kind = ending_of(path)
-    if kind not in FILE_KINDS:
+    kind = ending_of(path) or path.suffix.lower()
+    if kind not in (*FILE_KINDS, TEXT_KIND):
         raise UsageError(f"{path}: its ending is none of {', '.join(FILE_KINDS)}", hint=_HINT)
     if kind in (".csv", ".tsv"):
         header, rows = read_named_rows(path, delimiters="\t" if kind == ".tsv" else ",;\t|")
@@ -488,7 +490,7 @@ def read_columns(source: Any) -> Columns:
         return {name: [row[i] if i < len(row) else None for _, row in rows] for i, name in enumerate(header)}
     if not path.is_file():
         raise UsageError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}", hint=_HINT)
-    read = {".jsonl": _read_jsonl, ".json": _read_json_rows, ".parquet": _read_parquet, ".xlsx": _read_excel}[kind]
+    read = {TEXT_KIND: _read_lines, ".jsonl": _read_jsonl, ".json": _read_json_rows, ".parquet": _read_parquet, ".xlsx": _read_excel}[kind]
     try:
         return read(path)
     except UnicodeDecodeError:
@@ -519,6 +521,11 @@ def _refuse_repeated(names: Iterable[str]) -> None:
 
 # A row that says two things of one column, or a number that no float holds, is nobody's to choose.
 _loads: Final = partial(json.loads, object_pairs_hook=with_distinct_keys, parse_float=finite_float)
+
+
+def _read_lines(path: Path) -> Columns:
+    lines = path.read_text(encoding="utf-8-sig").replace("\r\n", "\n").split("\n")
+    return {TEXT_COLUMN: lines[:-1] if lines[-1] == "" else lines}
 
 
 def _read_jsonl(path: Path) -> Columns:

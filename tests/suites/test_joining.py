@@ -52,6 +52,18 @@ def test_rows_find_their_cases(place: Path, name: str, text: str) -> None:
     assert outputs("run") == {"q1": "A", "q2": "B", "q3": "C"}
 
 
+def test_lines_of_a_text_are_answers_in_order(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each line of a .txt is one, an empty one too, whatever ends it; as many as there are cases, and what the file is is proposed."""
+    (place / "lines.txt").write_bytes(b"\xef\xbb\xbfA \r\n\r\nC; D, E")
+    assert main(["suite", "run", "capitals", "run", "--from", "lines.txt"]) == EXIT_OK
+    assert outputs("run") == {"q1": "A ", "q2": "", "q3": "C; D, E"}
+    (place / "few.txt").write_text("A\nB\n")
+    assert main(["suite", "run", "capitals", "few", "--from", "few.txt"]) == EXIT_USAGE
+    assert "2 candidates for 3 test cases" in capsys.readouterr().err
+    assert main(["what", "few.txt"]) == EXIT_OK
+    assert "possible: evalsuite suite run SUITE --from few.txt" in capsys.readouterr().out
+
+
 def test_an_excel_sheet_is_read(place: Path) -> None:
     """The first sheet, its first row the names."""
     openpyxl = pytest.importorskip("openpyxl")
