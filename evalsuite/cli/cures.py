@@ -30,7 +30,8 @@ _DELETING = frozenset({"rm", "delete", "prune"})
 # What a command expects, and the option that a further path belongs to.
 _EXPECTED = {"run": "submission", "validate": "submission"}
 _EXPECTED |= {f"gold {name}": "gold" for name in ("check", "lint", "audit", "review", "errata", "contamination", "convert")}
-_FURTHER_PATH = {"init": "--gold-from", "suite create": "--from", "suite run": "--from", "check": "--result-dir", "explain": "--result-dir"}
+_FURTHER_PATH = {"init": "--gold-from", "suite create": "--from", "suite run": "--from"}
+_FURTHER_PATH |= dict.fromkeys(("check", "explain", "bundle"), "--result-dir")
 _OF_COLUMNS = {"suite create": ("--input", "--reference"), "suite run": ("--candidate",)}
 # Options whose values are files or folders to score or to compare.
 _OF_THINGS = frozenset({"--gold", "--result-dir", "--run", "--prediction", "--from"})
@@ -250,14 +251,21 @@ def _lacks_gold(words: Sequence[str], parts: Sequence[Part]) -> bool:
 
 
 def _add_option_of_path(mistake: Mistake) -> Ways:
-    """Yield the line with the option that a file or folder lacks: `init tables` is `init --gold-from tables`."""
+    """Yield the line with the option that a file or folder lacks: `init tables` is `init --gold-from tables`.
+
+    With an instance's id that is a submission or a run, before or after it: `check answers q1` is `check --result-dir answers q1`.
+    """
     parts = _parts(mistake.arguments)
-    option = _FURTHER_PATH.get(_command(mistake.arguments), "")
-    if not option or any(part.option == option for part in parts):
+    usual = _FURTHER_PATH.get(_command(mistake.arguments), "")
+    is_of_instance = usual == "--result-dir"
+    if not usual or any(part.option in (usual, "--run" * is_of_instance) for part in parts if part.option):
         return
+    has_id = any(not part.option and not os.path.lexists(part.value) for part in parts[1:])
     for at, part in enumerate(parts):
+        option = "--run" if is_of_instance and _is_of(Path(part.value), "run") else usual
         is_file = os.path.lexists(part.value) and (option != "--result-dir" or _is_of(Path(part.value), "submission"))
-        if at > 1 - (option == "--gold-from") and not part.option and is_file and not _is_of(Path(part.value), "gold"):
+        first = 1 if usual == "--gold-from" or (is_of_instance and has_id) else 2
+        if at >= first and not part.option and is_file and not _is_of(Path(part.value), "gold"):
             words = [word for other in parts for word in ([option] if other is part else []) + [*other.words]]
             yield f"{option} {shlex.quote(part.value)}", words
 

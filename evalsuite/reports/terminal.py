@@ -339,7 +339,8 @@ def _last_part(reason: str) -> str:
     parts = reason.split("; ")
     for at in range(len(parts) - 1, 0, -1):
         end = "; ".join(parts[at:])
-        if end.count("'") % 2 == 0 and end.count('"') % 2 == 0:
+        # An apostrophe inside a word is no quote.
+        if len(re.findall(r"(?<!\w)'|'(?!\w)", end)) % 2 == 0 and end.count('"') % 2 == 0:
             return end
     return ""
 

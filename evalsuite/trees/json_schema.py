@@ -561,8 +561,7 @@ class _Resolver:
             names.remove("integer")
         host["type"] = names[0] if len(names) == 1 else names
         if len(names) == 1:
-            fields = [{*(host.get("properties") or ()), *(branch.get("properties") or ())} for branch in branches]
-            self.of_some_branches |= {child_path(path, key, False) for key in set.union(*fields) - set.intersection(*fields)}
+            self.of_some_branches |= _fields_of_some(host, branches, path)
             for branch in branches:
                 _unite(host, branch)
         else:
@@ -572,6 +571,11 @@ class _Resolver:
         """Return the types of the definition behind a reference that stays."""
         declared = self.look_up(next(pointer for pointer, other in self.kept.items() if other == name), []).get("type")
         return [declared] if isinstance(declared, str) else declared or []
+
+
+def _fields_of_some(host: Mapping[str, Any], branches: Sequence[Mapping[str, Any]], path: str) -> set[str]:
+    fields = [{*(host.get("properties") or ()), *(branch.get("properties") or ())} for branch in branches]
+    return {child_path(path, key, False) for key in set.union(*fields) - set.intersection(*fields)}
 
 
 def _unite(host: dict[str, Any], part: dict[str, Any]) -> None:

@@ -57,6 +57,11 @@ def test_every_width_is_readable(runs: dict[Rule, Record], width: int) -> None:
             "is the delimiter a semicolon?",
         ),
         ("gold column 1 'month' has no match at all; 'a; b' is one column: what is it?", "'a; b' is one column: what is it?"),
+        (
+            "none of gold's texts is in the answer, which is as long as this line; closest is O'Brien's 'O'Neil'",
+            "closest is O'Brien's 'O'Neil'",
+        ),
+        ("the answer is another text than gold's 'a; b', which is as long as a line", ""),
         ("a line; that fits", ""),
     ],
 )

@@ -145,6 +145,9 @@ check geo_001 --result_dir sub --judge nowhere.yaml | nowhere.yaml: no such file
 check geo_001 --result_dir sub --gold '' | --gold is empty
 explain geo_002 --run one --rule strict | No such option: --rule => explain geo_002 --run one --rules strict
 check geo_001 --run one --rules strikt | no rules 'strikt' => check geo_001 --run one --rules strict
+bundle geo_001 sub | unexpected argument 'sub' | --result-dir sub => bundle geo_001 --result-dir sub
+check sub geo_001 | unknown scorer 'sub' | --result-dir sub => check --result-dir sub geo_001
+explain one geo_002 | geo_002 is no file that can be compared | --run one => explain --run one geo_002
 check number_match 17 17 | '17' belongs to no option => check number_match --prediction 17 --gold 17
 check table_match a.csv b.csv | 'a.csv' belongs to no option => check table_match --prediction a.csv --gold b.csv
 leaderboard subs --by scorers | --by cannot be 'scorers' => leaderboard subs --by scorer
