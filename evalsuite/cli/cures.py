@@ -257,17 +257,26 @@ def _add_option_of_path(mistake: Mistake) -> Ways:
     """
     parts = _parts(mistake.arguments)
     usual = _FURTHER_PATH.get(_command(mistake.arguments), "")
-    is_of_instance = usual == "--result-dir"
-    if not usual or any(part.option in (usual, "--run" * is_of_instance) for part in parts if part.option):
+    taken = {part.option for part in parts if part.option}
+    if not usual or taken & {usual, "--run" if usual == "--result-dir" else usual}:
         return
-    has_id = any(not part.option and not os.path.lexists(part.value) for part in parts[1:])
-    for at, part in enumerate(parts):
-        option = "--run" if is_of_instance and _is_of(Path(part.value), "run") else usual
-        is_file = os.path.lexists(part.value) and (option != "--result-dir" or _is_of(Path(part.value), "submission"))
-        first = 1 if usual == "--gold-from" or (is_of_instance and has_id) else 2
-        if at >= first and not part.option and is_file and not _is_of(Path(part.value), "gold"):
+    plain = [part for part in parts[1:] if not part.option]
+    has_id = usual == "--result-dir" and any(not os.path.lexists(part.value) for part in plain)
+    for part in plain:
+        option = _option_of(part.value, usual)
+        if option and (part is not parts[1] or has_id or usual == "--gold-from"):
             words = [word for other in parts for word in ([option] if other is part else []) + [*other.words]]
             yield f"{option} {shlex.quote(part.value)}", words
+
+
+def _option_of(path: str, usual: str) -> str:
+    """Return the option that a path belongs to, of an instance one for submissions or runs; empty for gold and for no file."""
+    place = Path(path)
+    if not os.path.lexists(path) or _is_of(place, "gold"):
+        return ""
+    if usual != "--result-dir":
+        return usual
+    return "--run" if _is_of(place, "run") else usual if _is_of(place, "submission") else ""
 
 
 def _take_command_of_hint(mistake: Mistake) -> Ways:

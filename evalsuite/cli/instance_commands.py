@@ -430,21 +430,21 @@ def check_command(
         folders = [*([gold_dir] if gold_dir is not None else []), *map(_named_folder, gold or ())]
         read = {**reading.options(), "allow_programs": code.allow_programs, "judge": judge}
         submission, gold_folder, chosen, read = _sides_to_check(opt.local_folder(result_dir), run_name, folders, rules, read)
-        shown: dict[str, Any] = {"level": reveal, "explain": explain, "as_json": json_, "of_run": _only(run_name, folders)}
+        more: dict[str, Any] = {"level": reveal, "explain": explain, "as_json": json_, "of_run": _only(run_name, folders, result_dir)}
         # The user named the gold folder unless it is that of a run.
         with opt.trust(*(folders if run_name is not None else [gold_folder])):
-            value, document = _check_instance(name, submission, gold_folder, chosen, read, **shown)
-    n_lost = write_all(document, output or ())
+            value, document = _check_instance(name, submission, gold_folder, chosen, read, **more)
+    code_of_files = EXIT_GATE if write_all(document, output or ()) else EXIT_OK
     if fail_under is None or (value is not None and reaches(value, fail_under)):
-        return EXIT_GATE if n_lost else EXIT_OK
+        return code_of_files
     if not json_:
         print(f"below the gate of {fail_under:g} (exit 1)")
     return EXIT_GATE
 
 
-def _only(run_name: str | None, folders: Sequence[Path]) -> str | None:
-    """Return the run whose own files are scored, None if there is none or another gold folder is named."""
-    return None if folders else run_name
+def _only(run_name: str | None, folders: Sequence[Path], submission: Path | None) -> str | None:
+    """Return the run whose own files are scored, None if there is none or another gold or submission is named."""
+    return None if folders or submission is not None else run_name
 
 
 def _named_folder(text: str) -> Path:
@@ -479,8 +479,6 @@ def _sides_to_check(
     """Return (submission, gold, rules, options of reading), those of the named run if none are given. Raises `UsageError`."""
     from evalsuite.runs.history import one_run
 
-    if submission is not None and run_name is not None:
-        raise UsageError("--run and --result_dir exclude each other", hint="a run knows its submission")
     if len(folders) > 1:
         raise UsageError("the gold folder is given twice", hint="name it once: --gold_dir FOLDER")
     if run_name is None:
@@ -497,7 +495,7 @@ def _sides_to_check(
     saved |= {"mode": options.get("mode"), "live_gold": options.get("live_gold", False)}
     chosen = opt.parse_rules(rules) or requested_rules(entry.run)
     read = read | {key: read[key] or value for key, value in saved.items()} | {"as_of": day_of_gold(entry)}
-    return *_sides_of(entry, None, folders[0] if folders else None), chosen, read
+    return *_sides_of(entry, submission, folders[0] if folders else None), chosen, read
 
 
 def _check_instance(

@@ -561,6 +561,9 @@ def export_command(
     entry = one_run(run, runs)
     record = redact_record(record_of_entry(entry, exchanges=saved_exchanges(entry)), reveal)
     n = sum(1 for _ in text_samples(record))
+    if not n and record.level != "cells":
+        why = f"{record.name}: questions and references of a log are gold's, which is hidden here"
+        raise UsageError(why, hint="--reveal cells, if you may show them")
     if not n:
         raise UsageError(f"{record.name}: no instance has a question and a text as its answer", hint="`report -o x.json` writes any run")
     try:

@@ -6,6 +6,7 @@ component of the signature.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -360,9 +361,12 @@ def place_of(entry: RunEntry, recorded: str | None, override: Path | None, patte
     for place in recorded_places(entry.folder, Path(recorded)) if recorded else ():
         if place.is_file() or (place.is_dir() and any(place.glob(pattern))):
             return place
+    option = f"--{_OPTIONS.get(side, side)}"
+    archive = str(entry.run.get(side, {}).get("archive") or "") if side == "submission" else ""
+    if packed := [place for place in recorded_places(entry.folder, Path(archive)) if place.is_file()] if archive else []:
+        raise UsageError(f"the unpacked files of {packed[0]} are gone", hint=f"{option} {shlex.quote(str(packed[0]))}")
     raise UsageError(
-        f"the {side} of {entry.name} is no longer in {recorded or 'a known folder'}",
-        hint=f"say where it is: --{_OPTIONS.get(side, side)} DIR",
+        f"the {side} of {entry.name} is no longer in {archive or recorded or 'a known folder'}", hint=f"say where it is: {option} DIR"
     )
 
 

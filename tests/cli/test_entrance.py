@@ -365,6 +365,13 @@ def test_an_instance_of_an_archive(things: Path) -> None:
     said("run sub --gold gold --out made -q")
     assert "made matches its claims: yes" in said("runs verify made --result-dir packed.tar.gz")
     assert "nowhere.zip: no such submission folder" in said("runs verify made --result-dir nowhere.zip", code=2)
+    # A run of an archive names the archive, and what reads it again if its unpacked files are gone.
+    said("run packed.zip --gold gold --out of_zip -q")
+    assert " packed.zip is as it was submitted" in said("runs verify of_zip")
+    for command in ("runs verify of_zip", "runs rescore of_zip", "explain b --run of_zip", "check b --run of_zip"):
+        shutil.rmtree(".evalsuite/cache")
+        assert not lacks(said(command, code=2), "the unpacked files of packed.zip are gone", "--result-dir packed.zip"), command
+        said(f"{command} --result-dir packed.zip")
 
 
 def test_a_board_says_what_is_probably_meant(things: Path) -> None:

@@ -70,5 +70,5 @@ def test_what_has_no_place_in_a_log_is_said(run: str, tmp_path: Path, capsys: py
     assert main(["export", run, "log.txt", "--as", "lm-eval"]) == EXIT_OK
     assert "wrote 3 samples to log.txt in the format of lm-eval" in capsys.readouterr().out
     assert main(["export", run, "log.json", "--reveal", "class"]) == EXIT_USAGE
-    assert "no instance has a question and a text" in capsys.readouterr().err
+    assert "questions and references of a log are gold's, which is hidden here" in capsys.readouterr().err
     assert not (tmp_path / "log.json").exists()

@@ -601,7 +601,10 @@ def _check_submission(claims: Claims, folder: Path, gold: Gold | None, isolation
     except EvalsuiteError as error:
         return Finding(name="submission", good=False, says=f"cannot be read: {error.message}"), None
     same, other = f"is as it was submitted ({then})", f"is not what was scored ({then or 'not recorded'} then, {now} now)"
-    return Finding(name="submission", good=now == then, says=f"{folder} {same if now == then else other}"), read
+    submission = claims.run["submission"]
+    # The name of an unpacked folder contains the digest of the archive.
+    place = submission["archive"] if submission.get("archive") and folder.name == Path(submission["folder"]).name else folder
+    return Finding(name="submission", good=now == then, says=f"{place} {same if now == then else other}"), read
 
 
 def _check_rows(claims: Claims, replay: Replay) -> Finding:
