@@ -274,7 +274,9 @@ def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits, dialect: Dial
     except FaultError as error:
         raise _says_form(error, data) from None
     except UnicodeDecodeError:
-        raise FaultError("BAD_ENCODING", _other_format(data)) from None
+        if not (why := _other_format(data)):
+            raise
+        raise FaultError("BAD_ENCODING", why) from None
     except MemoryError:
         raise FaultError("LIMIT", "the table does not fit into memory_mib") from None
 

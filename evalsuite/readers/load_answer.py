@@ -59,13 +59,16 @@ def read_answer_tree(handle: BinaryIO, *, name: str, limits: Limits) -> Any:
     records, failures = [], []
     for number, line in enumerate(lines, start=1):
         try:
-            records.append(parse_tree(line.decode(), limits=limits) if line.strip() else broken_record(number, "", "", limits))
-        except FaultError as error:
-            failures.append(FaultError(error.fault.code, f"line {number}: {error.fault.detail.removeprefix('line 1: ')}"))
-            records.append(broken_record(number, error.fault.detail.removeprefix("line 1: "), line.decode(), limits))
+            text = line.decode()
         except UnicodeDecodeError:
             failures.append(FaultError("BAD_ENCODING"))
             records.append(broken_record(number, "not UTF-8", "", limits))
+            continue
+        try:
+            records.append(parse_tree(text, limits=limits) if line.strip() else broken_record(number, "", "", limits))
+        except FaultError as error:
+            failures.append(FaultError(error.fault.code, f"line {number}: {error.fault.detail.removeprefix('line 1: ')}"))
+            records.append(broken_record(number, error.fault.detail.removeprefix("line 1: "), text, limits))
     if failures and all(isinstance(record, dict) and "repaired" not in record.get(BROKEN_RECORD, {"repaired": 1}) for record in records):
         raise failures[0]
     return records

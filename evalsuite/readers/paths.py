@@ -549,7 +549,7 @@ class AnswerFiles:
 
 # Errors of what duckdb calls, except those that a damaged file causes, such as places beyond its end.
 DUCKDB_CALLS = OwnErrors()
-kept_from_duckdb = DUCKDB_CALLS.kept(OSError, ValueError, OverflowError, MemoryError)
+kept_from_duckdb = DUCKDB_CALLS.kept(ValueError, OverflowError, MemoryError)
 
 
 class SharedFile(FileIO):
@@ -568,6 +568,8 @@ class SharedFile(FileIO):
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Set the position of this thread."""
         begin = {os.SEEK_SET: 0, os.SEEK_CUR: self.tell(), os.SEEK_END: os.fstat(self.fileno()).st_size}[whence]
+        if begin + offset < 0:
+            raise ValueError("before the beginning")
         self._places.at = begin + offset
         return begin + offset
 

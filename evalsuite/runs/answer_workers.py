@@ -127,7 +127,7 @@ def _ending_worker() -> Iterator[None]:
         yield
     except (ClosedError, ConnectionError):
         raise
-    except Exception as error:  # recorded by the parent as WORKER_DIED of the current answer
+    except Exception as error:  # recorded by the parent, which knows from the exit status whose fault it is
         raise LostError from error
 
 

@@ -18,6 +18,7 @@ from evalsuite.readers.csv_dialect import DEFAULT, Dialect
 from evalsuite.readers.limits import PACKED_BYTES
 from evalsuite.readers.paths import AnswerFiles, Inode
 from evalsuite.sandbox.limits import Budget, size_of
+from evalsuite.sandbox.worker_main import OWN_ERROR
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.metrics import METRICS, runs_programs
 
@@ -149,6 +150,27 @@ def unjudged_result(task: Task, fault: Fault, *, seconds: float = 0.0) -> Result
     """Return the result of an instance that cannot be scored because something on the grader's side is missing."""
     score, side = Score(official=None, reason=describe(fault)), side_of(fault)
     return combine(task, [Outcome(check=check, score=score, fault=fault, side=side) for check in task.instance.checks], seconds=seconds)
+
+
+def fault_of_end(task: Task, status: int, *, by_scorer: bool, stage: str) -> Fault:
+    """Return the fault of an answer whose worker ended with this status: of a bug of evalsuite, of a plugin, or of the answer.
+
+    A bundled scorer is ended by an answer that makes it crash. A plugin may end its process whatever the answer is, as it may raise.
+
+    Args:
+        by_scorer: whether the worker that ended runs scorers, and had what they compare.
+        stage: what was done with the answer, in words.
+    """
+    if status == OWN_ERROR:
+        return Fault(code="SCORER_ERROR", detail=f"an error in evalsuite's own code ended the worker while the answer was being {stage}")
+    foreign = [check.scorer for check in task.instance.checks if by_scorer and SCORERS.load(check.scorer).is_foreign]
+    if foreign:
+        return Fault(code="SCORER_ERROR", detail=f"{foreign[0]} ended its process ({_words_of_status(status)})")
+    return Fault(code="WORKER_DIED", detail=f"the worker died while the answer was being {stage}")
+
+
+def _words_of_status(status: int) -> str:
+    return f"signal {-status}" if status < 0 else f"exit status {status}"
 
 
 def _best(outcomes: Sequence[Outcome], rule: Rule) -> float | None:

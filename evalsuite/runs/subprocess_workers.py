@@ -13,9 +13,9 @@ from typing import IO, TYPE_CHECKING
 
 from evalsuite.core.errors import timeout_error
 from evalsuite.core.import_ref import LazyModule
-from evalsuite.core.types import Fault, Result, Task
+from evalsuite.core.types import Result, Task
 from evalsuite.readers.paths import Inode
-from evalsuite.runs.instance_checks import JUDGE, JUDGE_OFFICIAL, fault_result, out_of_budget
+from evalsuite.runs.instance_checks import JUDGE, JUDGE_OFFICIAL, fault_of_end, fault_result, opens_files, out_of_budget
 from evalsuite.runs.run_files import result_of_worker
 from evalsuite.sandbox.fork_server import import_path, start_error, worker_environment
 from evalsuite.sandbox.limits import Alarm, Budget, Clock, Verdict, answer_seconds, killed_fault, limit_by_job, size_of
@@ -131,7 +131,8 @@ class _SubprocessWorker:
             what = "the worker of the answer, twice, then alone"
             fault = timeout_error(over[0], "the answer", seconds).fault if over else killed_fault(what)
         else:
-            fault = Fault(code="WORKER_DIED", detail="the worker died while the answer was being read or compared")
+            status = self._process.returncode or 0
+            fault = fault_of_end(task, status, by_scorer=not opens_files(task), stage="read or compared")
         return fault_result(task, fault, status="timeout" if over else "crashed", seconds=time.monotonic() - started)
 
     def kill(self) -> None:
@@ -190,7 +191,7 @@ def subprocess_results(tasks: Sequence[Task], *, jobs: int, gold_inodes: frozens
 
 def serve() -> None:
     """Serve calls until the parent closes the pipe. The requests come from the trusted side."""
-    from evalsuite.runs.answer_workers import set_gold_inodes
+    from evalsuite.runs.answer_workers import LostError, set_gold_inodes
     from evalsuite.sandbox import worker_main
 
     stream = _Pipes(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
@@ -201,4 +202,7 @@ def serve() -> None:
     set_gold_inodes(setup["gold_inodes"])
     limit_by_job(int(setup["limits"]["memory_mib"]) << 20)
     send(stream, reply([]))
-    worker_main.serve(stream, setup["limits"])
+    try:
+        worker_main.serve(stream, setup["limits"])
+    except LostError as error:
+        os._exit(worker_main.exit_status(error))

@@ -34,6 +34,7 @@ from evalsuite.runs.instance_checks import (
     JUDGE,
     JUDGE_OFFICIAL,
     asks_programs,
+    fault_of_end,
     fault_result,
     files_of,
     modules_of,
@@ -272,6 +273,11 @@ class WorkerPair:
             first = first if reader.alive else reader
         return was_killed(first.kill())
 
+    @property
+    def status(self) -> int:
+        """The exit status of its workers, of the judge before the reader; 0 for workers that ended because the other one did, or run."""
+        return next((worker.status for worker in (self.judge, *self.workers.values()) if worker.status), 0)
+
     def kill(self) -> None:
         """End all workers of this pair and remove their private copies."""
         for copy, _ in self.private.values():
@@ -331,7 +337,7 @@ def seconds_of(pair: WorkerPair, sizes: Mapping[str, int]) -> float:
 def lose_first(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> Result:
     """Remove the first task of a pair that is out of time or dead, and return its result.
 
-    That is `timeout` or `crashed`, or `unscored` if the task was not the cause.
+    That is `timeout` or `crashed`, or without a score if the task was not the cause.
     """
     stage, seconds = pair.stage(), pair.clock.seconds_used
     digests = pair.private.get(pair.tasks[0].instance.instance_id, (None, {}))[1]
@@ -346,8 +352,11 @@ def lose_first(pair: WorkerPair, over: Verdict, *, by_system: bool = False) -> R
             task, killed_fault(f"the worker by which the answer was being {stage}, twice, then alone"), seconds=seconds
         )
     else:
-        detail = f"the worker died while the answer was being {stage}"
-        result = fault_result(task, Fault(code="WORKER_DIED", detail=detail), status="crashed", seconds=seconds)
+        # A judge that lost its reader ends with 0; one worker for both stages does not show which it was in.
+        had_read = not opens_files(task) or ("judge" in pair.workers and bool(pair.judge.status))
+        by_scorer = had_read and stage == "compared" and pair.judge.status is not None
+        fault = fault_of_end(task, pair.status, by_scorer=by_scorer, stage=stage)
+        result = fault_result(task, fault, status="crashed", seconds=seconds)
     return replace(result, digests=digests)
 
 

@@ -42,6 +42,8 @@ from evalsuite.sandbox.worker_sandbox import enter_sandbox, prepare_sandbox, red
 with contextlib.suppress(ModuleNotFoundError):  # absent on Windows, where this process calls what a worker would
     import resource
 
+# The exit statuses of a worker that a bug of evalsuite's own code ended, and of one that ended in another error, mostly for lack of memory.
+OWN_ERROR, OTHER_ERROR = 70, 1
 # Pages of address space in use, and how much of the file is read.
 _TAKEN, _LONGEST_STATM = Path("/proc/self/statm"), 256
 
@@ -172,9 +174,15 @@ def _run_worker(passed: Sequence[int], *, fork_server: int, has_namespace: bool)
             main(*sockets, has_namespace=has_namespace)
     except (ClosedError, BrokenPipeError, ConnectionResetError):
         pass
-    except BaseException:  # the parent records its death as WORKER_DIED; it must not return into the fork server's code
-        os._exit(1)
+    except BaseException as error:  # it must not return into the fork server's code
+        os._exit(exit_status(error))
     os._exit(0)
+
+
+def exit_status(error: BaseException) -> int:
+    """Return the exit status of a worker for the error that ends it: by it the parent decides whose fault that is."""
+    is_own = isinstance(error.__cause__ or error, Exception) and not isinstance(error.__cause__ or error, MemoryError | RecursionError)
+    return OWN_ERROR if is_own else OTHER_ERROR
 
 
 @dataclass(slots=True)

@@ -356,14 +356,14 @@ def _official(run: _Run, gold: list[Any], answers: list[Any]) -> tuple[float | N
     else:
         try:
             result = run.score(gold, [record for record in answers if not isinstance(record, Lost)], add, compat=True)
-            reason = "; ".join([field_reason(result), *sorted(causes)])
-            return result.mean_f1, reason, None, by_record
         except TreeLimitError as error:
             return _at_limit(error), str(error), error.fault, nothing
         except (SchemaError, JsonRefError) as error:
             return None, str(error), Fault(code="BAD_SPEC", detail=str(error)), []
         except _CRASHES as error:
             text = _failure(error)
+        else:
+            return result.mean_f1, "; ".join([field_reason(result), *sorted(causes)]), None, by_record
     try:
         run.score(gold, gold, add, compat=True)
     except TreeLimitError as error:

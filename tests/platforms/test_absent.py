@@ -120,4 +120,4 @@ def test_a_hang_and_a_death_cost_one_answer_each(tmp_path: Path) -> None:
     results = (out / "results.jsonl").read_text(encoding="utf-8")
     assert [line.count('"status": "scored"') for line in results.splitlines()] == [1, 0, 0, 1], shown.stdout + shown.stderr
     assert "TIMEOUT" in results.splitlines()[1]
-    assert "WORKER_DIED" in results.splitlines()[2]
+    assert "odd ended its process (exit status 1)" in results.splitlines()[2]

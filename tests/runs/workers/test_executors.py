@@ -151,7 +151,7 @@ def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: 
     load_scorer(tmp_path, "deadly", body, before="import os")
     submission, gold = texts(tmp_path, 12, func="deadly", odd="die")
     done = run(submission, gold, RunOptions(executor="dask", scheduler=cluster.scheduler_address, save=False))
-    assert [result.fault for result in done.results] == [None] * 11 + ["WORKER_DIED"]
+    assert [(result.fault, result.score) for result in done.results[11:]] == [("SCORER_ERROR", None)]
     assert [result.score for result in done.results[:11]] == [float(at % 3 > 0) for at in range(11)]
 
 

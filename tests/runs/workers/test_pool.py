@@ -31,16 +31,18 @@ from evalsuite.core.types import Result, Task
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
-from evalsuite.runs.answer_workers import score_answers
+from evalsuite.runs.answer_workers import LostError, score_answers
 from evalsuite.runs.instance_checks import JUDGE, missing_result
 from evalsuite.runs.plan import plan
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair, seconds_of, set_up
 from evalsuite.sandbox import fork_server
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
 from evalsuite.sandbox.limits import Budget, Clock, descendants
 from evalsuite.sandbox.messages import DATA, FULL, OFFICIAL, pack_tasks, reply, send
 from evalsuite.sandbox.rpc_client import RpcClient, await_ready
-from evalsuite.sandbox.worker_main import Memory
+from evalsuite.sandbox.worker_main import Memory, exit_status
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -441,6 +443,36 @@ def test_a_bug_is_no_zero(place: str, tmp_path: Path, monkeypatch: pytest.Monkey
     (line,) = copy_context().run(list, score_answers(JUDGE, pack_tasks(tasks_of(*tables(tmp_path, 1)))))
     row = json.loads(line)
     assert (row["status"], row["fault"], row["score"], row["official"]) == ("scorer_fault", "SCORER_ERROR", None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "deed", "said"),
+    [
+        ("crashes", "ctypes.string_at(0)", "crashes ended its process (signal 11)"),
+        ("exits", "os._exit(0)", "exits ended its process (exit status 0)"),
+        # Of the next answer, between two calls of the scorer.
+        ("breaks", "workers._judge_answer = None", "an error in evalsuite's own code ended the worker while the answer was being compared"),
+    ],
+)
+def test_a_plugin_or_a_bug_that_ends_a_worker_makes_no_zero(name: str, deed: str, said: str, tmp_path: Path) -> None:
+    """As where they raise: the answer has no score, and the others are scored."""
+    before = "import ctypes, os\nfrom evalsuite.runs import answer_workers as workers"
+    odd = "city 1" if name == "breaks" else "die"
+    load_scorer(tmp_path, name, f"if prediction == '{odd}': {deed}\nreturn Score(official=1.0, strict=1.0)", before=before)
+    submission, gold = texts(tmp_path, 3, func=name, odd="die")
+    results = run(submission, gold, RunOptions(jobs=1, save=False)).results
+    assert [(r.status, r.score) for r in results] == [("scored", 1.0)] * 2 + [("scorer_fault", None)]
+    assert results[2].reason == f"SCORER_ERROR: {said}"
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "status"),
+    [(KeyError(), None, 70), (LostError(), KeyError(), 70), (LostError(), MemoryError(), 1), (SystemExit(), None, 1)],
+)
+def test_how_a_worker_ends(error: BaseException, cause: BaseException | None, status: int) -> None:
+    """A bug of ours has its own status; for lack of memory the answer may be responsible."""
+    error.__cause__ = cause
+    assert exit_status(error) == status
 
 
 @pytest.mark.usefixtures("alone")
