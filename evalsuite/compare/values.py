@@ -137,8 +137,12 @@ _FUNCTION: Final = lazy_pattern(
     r"|\b(?i:twice|half(?: of)?|double|triple|(?:third|quarter|root|square|log|times|multiple) of) "
     rf"|(?<![\w.])(?!(?i:{_WRAPPERS}|[a-z_]{{3,}}s)\(|(?:np|numpy|decimal)\.)(?:[a-z_][\w.]*|[A-Z])\()[^\S\n]?[-+]?$"
 )
-# A capital letter that makes a name of the number before it, unless it is the sign of a unit: `42-A`, `42/B7`, but `42-V`.
-_NAME_BEHIND: Final = lazy_pattern(r"\s(?:squared|cubed|dozen)\b|[-/](?:[A-FH-JN-SUX-Z]|[A-Z]+\d\w*)(?![\w-])")
+# A capital letter makes a name of the number before it, unless it is the sign of a unit: `42-A`, but `42-V`. Others make another number.
+_ANOTHER: Final = "π万萬億亿兆千만억조천"
+_NAME_BEHIND: Final = lazy_pattern(
+    rf"\s(?:squared|cubed|dozen|hundred|pi|and (?:an? |one |two |three )?(?:half|halves|quarters?|thirds?))\b|\s?[{_ANOTHER}]"
+    r"|[-/](?:[A-FH-JN-SUX-Z]|[A-Z]+\d\w*)(?![\w-])"
+)
 # `1_000_000`, `40..44` and `USD5`.
 _JOINED_DIGITS: Final = lazy_pattern(r"(?<=\d)(?:_(?=\d{3}(?!\d))|\.\.\.?(?=\d))|\b(?:USD|EUR|GBP|CHF)(?=\d)")
 _DASH_APART: Final = lazy_pattern(r"\s*-[^\S\n]+[^\s-]\S*\s*")
@@ -150,7 +154,6 @@ _ACCOUNTING: Final = lazy_pattern(
     r"(?P<before>(?:^|[:=]|\b(?:is|was|are|were|of|be|to|at))\s*[\"'*_`]*)"
     rf"\((?P<amount>(?:{CURRENCY})\s?(?=[\d.])[\d.,' ]{{0,60}}\w{{0,10}})\)"
 )
-_LONGEST_SIGN: Final = 7
 # How many surroundings of numbers are known: a text may repeat one a hundred thousand times.
 _MOST_KEPT: Final = 1000
 _SCALED_END: Final = lazy_pattern(r"(?<![\w.])\d[\d.,]*(?:[kKmMB]|bn)$")
@@ -297,9 +300,9 @@ def _whole_of(match: re.Match[str], role: Role) -> re.Match[str] | None:
 
 
 def _is_apart(digits: str, golds: frozenset[str]) -> bool:
-    """Whether digits with separators are several numbers: one of their groups is a gold, and the whole is none, such as 42 for `42,00`."""
+    """Whether digits with separators are several numbers: one group is a gold, and the whole is none (42 for `42,00`). `12,12` is 12.12."""
     groups = _PARTING.split(digits)
-    if golds.isdisjoint(groups):
+    if golds.isdisjoint(groups) or ("," in digits and len(groups[-1]) < 3 and groups == groups[:1] * 2):
         return False
     return golds.issuperset(groups) or format(Decimal(plain_digits(digits) or "NaN").normalize(), "f") not in golds
 
@@ -309,7 +312,7 @@ def _sign_of(match: re.Match[str]) -> str | None:
     tail = match["tail"] or ""
     # A single letter that is neither unit nor scale makes a name of the digits.
     is_name = len(tail) == 1 and tail.isascii() and tail.isalpha() and tail not in _UNITS and tail not in _LETTERS
-    is_part = is_name or match["glued"] is not None or _NAME_BEHIND.match(match.string, match.end())
+    is_part = is_name or tail[:1] in {*_ANOTHER} or match["glued"] is not None or _NAME_BEHIND.match(match.string, match.end())
     if is_part or _is_argument(match.string, match.start()):
         return None
     return _sign(match.string[max(0, match.start() - NEAR) : match.start()])
@@ -424,7 +427,7 @@ def _sign(before: str) -> str | None:
     """The sign in front of a number, "" without one, None if a hyphen joins it to a word; a hyphen after digits alone is a range."""
     if sign_in_words(before):
         return "-"
-    match = _BEFORE.search(before, max(0, len(before) - _LONGEST_SIGN))
+    match = _BEFORE.search(before, max(0, len(before) - len("- USD -")))
     if match is None:
         return ""
     late = match["late"]
