@@ -402,7 +402,7 @@ def test_the_next_step_of_a_second_log_compares_it_with_the_first(place: Path, c
         assert ("done: imported suite 'geo'" in capsys.readouterr().out) != bool(more)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [1, 4, 5, 8, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2, 3, 6, 7, 9, 10, 11))])
 def test_a_test_under_several_providers_is_one_instance(place: Path, capsys: pytest.CaptureFixture[str], seed: int) -> None:
     """Whatever the number of providers and prompts and the order of results, no run misses an instance that its provider answered."""
     draw = random.Random(seed)

@@ -65,16 +65,14 @@ def chance_of_same(answers: Any, truth: Any, able: Any, weights: Any, seats: tup
     concentrations of wrong answers, the chance of each.
     """
     counts, thetas, of_thetas = seats
-    repeated_counts = np.repeat(counts[None, :], len(answers), axis=0)
-    repeated_counts[np.arange(len(answers)), answers] -= weights
-    same = np.zeros((len(answers), len(answers)))
-    for at, chance in enumerate(truth):
-        rest = repeated_counts.copy()
-        if at < len(counts):
-            rest[:, at] = 0
-        a_seat = (of_thetas / (thetas + rest.sum(axis=1)[:, None])).sum(axis=1)
-        as_wrong = rest[:, answers] * (a_seat * (1 - able))[:, None]
-        same += chance * np.where(answers == at, able[:, None], as_wrong)
+    # The last column: no answer is right.
+    others = np.zeros((len(answers), len(truth)))
+    others[:, : len(counts)] = counts
+    others[np.arange(len(answers)), answers] -= weights
+    n_wrong = others.sum(axis=1)[:, None] - others
+    a_seat = (of_thetas / (thetas + n_wrong[:, :, None])).sum(axis=2) * truth
+    as_wrong = others[:, answers] * (a_seat.sum(axis=1)[:, None] - a_seat[:, answers])
+    same = able[:, None] * truth[answers] + (1 - able)[:, None] * as_wrong
     return np.clip(same, _LEAST_CHANCE, 1)
 
 
@@ -240,7 +238,7 @@ def _fit_items(answers_of_instances: Sequence[Mapping[int, str]], n_voters: int,
     for round_ in range(_ROUNDS):
         able = 1 / (1 + np.exp(grid[None, :] - ability[:, None]))
         weights = np.exp(-0.5 * (grid / spread) ** 2)
-        shared = _Shared(np.log(able), np.log(1 - able), np.log(weights / weights.sum()), np.log(mixture), p_right)
+        shared = _Shared(np.log(able) - np.log(1 - able), np.log(1 - able), np.log(weights / weights.sum()), mixture, p_right)
         n_right, hard, of_mixture = np.zeros(n_voters), np.zeros((n_voters, len(grid))), np.ones(len(mixture))
         n_gold, squares = _RIGHT, _SEEN * _SPREAD**2
         for item in items:
@@ -270,11 +268,11 @@ def _copies(items: Sequence["_Item"], able: Any) -> Copies:
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """The parameters of a round: log P(right) and log P(wrong) by voter and difficulty, log weights of difficulties and concentrations,
-    P(gold is right).
+    """The parameters of a round: the log odds of right and log P(wrong) by voter and difficulty, log weights of difficulties, weights of
+    concentrations, P(gold is right).
     """
 
-    right: Any
+    odds: Any
     wrong: Any
     difficulties: Any
     mixture: Any
@@ -302,7 +300,9 @@ class _Item:
         self.weights, self.of_copies = weights, of_copies
         self.counts = self.agrees[:-1] @ weights
         self.counts[0] += 1
-        self.seated = _log_chances(self.counts.tolist())
+        self.weighted, seated = self.agrees * weights, _log_chances(self.counts.tolist())
+        self.most_seated = seated.max(axis=1)
+        self.seated = np.exp(seated - self.most_seated[:, None])
 
     def trust_gold(self, p_right: float, grid: Any, mixture: Any) -> None:
         """Set `truth` and the rest as if only gold were known."""
@@ -318,18 +318,21 @@ class _Item:
         """Set `truth`, by voter P(right), the weights of difficulties and concentrations, and `evidence`, the log chance of these answers,
         from the current parameters.
         """
-        own_right, own_wrong = (self.weights[:, None] * logs[self.voters] for logs in (shared.right, shared.wrong))
-        by_voters = self.agrees @ own_right + (~self.agrees) @ own_wrong + shared.difficulties
-        prior = np.log([shared.p_right, *[1 - shared.p_right] * (len(self.classes) + 1)])
-        joint = by_voters[:, :, None] + (self.seated + shared.mixture)[:, None, :] + prior[:, None, None]
-        most = float(joint.max())
-        joint = np.exp(joint - most)
+        by_voters = self.weighted @ shared.odds[self.voters] + self.weights @ shared.wrong[self.voters] + shared.difficulties
+        most_by_voters = by_voters.max(axis=1)
+        by_voters = np.exp(by_voters - most_by_voters[:, None])
+        seated, most = self.seated * shared.mixture, most_by_voters + self.most_seated
+        # Each truth's chance is that of the voters, summed over difficulties, times that of the wrong answers, over concentrations.
+        scale = np.exp(most - most.max())
+        scale[0] *= shared.p_right
+        scale[1:] *= 1 - shared.p_right
+        of_voters, of_seats = by_voters.sum(axis=1), seated.sum(axis=1)
+        joint = scale * of_voters * of_seats
         total = float(joint.sum())
-        self.evidence = most + math.log(total) + self.of_copies
-        joint /= total
-        self.truth = joint.sum(axis=(1, 2))
+        self.evidence = float(most.max()) + math.log(total) + self.of_copies
+        self.truth = joint / total
         self.right = self.truth @ self.agrees
-        self.difficulty, self.concentration = joint.sum(axis=(0, 2)), joint.sum(axis=(0, 1))
+        self.difficulty, self.concentration = (scale * of_seats) @ by_voters / total, (scale * of_voters) @ seated / total
 
 
 def _log_chances(counts: Sequence[float]) -> Any:

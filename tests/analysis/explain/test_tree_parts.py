@@ -121,7 +121,7 @@ def test_parts_are_told_where_the_rest_is_not(scorer: str) -> None:
         for i, record in enumerate(found):
             record["vendor"] = f"{i}?"
 
-    found = explained(change, n=40, scorer=scorer)
+    found = explained(change, n=24, scorer=scorer)
     names = [cause["name"] for cause in found["causes"]]
     assert names == [*(["list order"] if scorer == "tree_match" else []), "date form", "constant factor"]
     assert all(cause["proved"] for cause in found["causes"])
@@ -139,7 +139,7 @@ def test_unrelated_values_have_no_part() -> None:
         for other, record in zip(records(seed=9), found, strict=False):
             record |= {"vendor": other["vendor"] + "x" * len(record["vendor"]), "total": other["total"]}
 
-    found = explained(change, n=40)
+    found = explained(change, n=24)
     assert [cause for cause in found["causes"] if cause["proved"]] == []
 
 

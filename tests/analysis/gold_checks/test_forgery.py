@@ -45,7 +45,7 @@ MORE = {
 # What a run says of itself and nobody can work out afterwards: an edit is accepted where verify says so on the line that names it.
 WORDS = ("metadata", "receipt", "seconds", "signature", "gold.folder", "submission.folder")
 REFITTED = ("summary", "groups", "notes")
-N_TRIES = int(os.environ.get("EVALSUITE_FORGE", "40"))
+N_TRIES = int(os.environ.get("EVALSUITE_FORGE", "25"))
 KNOWN: dict[str, Scored] = {}
 
 

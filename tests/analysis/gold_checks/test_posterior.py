@@ -60,7 +60,7 @@ def test_no_world_is_read_worse_than_an_oracle_would() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "n_draws"), [("weak", 2), *(pytest.param(name, 3, marks=pytest.mark.slow) for name in ("plain", "two copy", "weak"))]
+    ("name", "n_draws"), [("weak", 1), *(pytest.param(name, 3, marks=pytest.mark.slow) for name in ("plain", "two copy", "weak"))]
 )
 def test_the_list_is_as_good_as_the_votes_allow(name: str, n_draws: int) -> None:
     """A short version: a few draws of three worlds, one where the oracle itself finds fewer than 9 of 10."""

@@ -16,15 +16,15 @@ def test_gold_queries_are_edited_and_run(tmp_path: Path) -> None:
     import duckdb
 
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
-        connection.execute("CREATE TABLE sale AS SELECT i AS id, 10 + i % 7 AS amount, i % 2 AS test FROM range(400) t(i)")
-        query = "SELECT test, sum(amount) AS total FROM sale WHERE id < 390 GROUP BY test ORDER BY test"
-        rows = connection.execute(query).fetchall()
+        connection.execute("CREATE TABLE sale AS SELECT i AS id, 10 + i % 7 AS amount FROM range(400) t(i)")
+        query = "SELECT sum(amount) AS total FROM sale WHERE id < 390"
+        ((total,),) = connection.execute(query).fetchall()
     lines = []
     for name, tolerance in (("lenient", {"rel_tol": 0.01}), ("plain", {}), ("stale", {})):
         folder = tmp_path / "gold" / name
         folder.mkdir(parents=True)
         (folder / "gold.sql").write_text(query if name != "stale" else query.replace("390", "300"))
-        (folder / "g.csv").write_text("test,total\n" + "".join(f"{a},{b}\n" for a, b in rows))
+        (folder / "g.csv").write_text(f"total\n{total}\n")
         check = {"func": "table_match", "parameters": {"gold": "g.csv", **tolerance}}
         lines.append(json.dumps({"instance_id": name, "connection": "shop", "evaluation": check}))
     (tmp_path / "gold" / "s_eval.jsonl").write_text("\n".join(lines) + "\n")

@@ -165,7 +165,7 @@ def test_the_command_ranks_and_explains(tmp_path: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize(
     ("seeds", "trapped", "brier"),
-    [((4, 5), 0.3, 0.02), *(pytest.param(range(6), *one, marks=pytest.mark.slow) for one in ((0.3, 0.02), (0.0, 0.015)))],
+    [((5,), 0.3, 0.02), *(pytest.param(range(6), *one, marks=pytest.mark.slow) for one in ((0.3, 0.02), (0.0, 0.015)))],
 )
 def test_wrong_golds_are_found_and_the_probability_is_calibrated(seeds: Sequence[int], trapped: float, brier: float) -> None:
     """In worlds with 10 wrong golds of 100: precision at 10, Brier score, and P(wrong) is what it says, popular errors or none."""
