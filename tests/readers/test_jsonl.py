@@ -95,7 +95,10 @@ def test_a_json_array_of_objects_is_read_with_a_note(indent: int | None) -> None
 
 
 @given(
-    st.lists(st.dictionaries(TEXTS, st.recursive(st.none() | st.booleans() | TEXTS | st.integers(), st.lists, max_leaves=8), min_size=1))
+    st.lists(
+        st.dictionaries(TEXTS, st.recursive(st.none() | st.booleans() | TEXTS | st.integers(), st.lists, max_leaves=4), min_size=1, max_size=3),
+        max_size=4,
+    )
 )
 def test_what_json_writes_comes_back_in_every_layout(objects: list[dict[str, object]]) -> None:
     """Lines, array, pretty array and pretty objects say the same."""

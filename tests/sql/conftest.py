@@ -17,6 +17,8 @@ from tests.sql import bigquery_stub, postgres_server
 from tests.sql.bigquery_stub import Stub
 
 ENGINES = ("duckdb", "folder", "sqlite", "postgres", "snowflake", "bigquery")
+# Of a folder the engine is DuckDB.
+OWN_ENGINES = tuple(name for name in ENGINES if name != "folder")
 COLUMNS = ("id", "name", "price", "weight", "sold", "day", "stamp", "moment", "raw")
 ROWS = """
  (1, 'Zoë', 10.50, 0.5, true, DATE '2024-02-29', TIMESTAMP '2024-02-29 23:59:59.25', {zone} '2024-02-29 23:00:00-02:00', {raw}),

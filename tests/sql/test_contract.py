@@ -15,13 +15,14 @@ from evalsuite.sql import ENGINES as TABLE
 from evalsuite.sql import open_session
 from evalsuite.sql.execution import ResultCache, ask, execute, run_answer, write_result
 from evalsuite.sql.session import REASONS, Connection, QueryLimits, Written, only_statement
-from tests.sql.conftest import COLUMNS, ENGINES, Made, TimeTaken
+from tests.sql.conftest import COLUMNS, ENGINES, OWN_ENGINES, Made, TimeTaken
 from tests.sql.csv_model import csv_form
 
 LIMITS = QueryLimits(seconds=60)
 every_engine = pytest.mark.parametrize("made", ENGINES, indirect=True)
+own_engines = pytest.mark.parametrize("made", OWN_ENGINES, indirect=True)
 # Engines that really run statements at their own pace, and so can be cut off.
-running_engines = pytest.mark.parametrize("made", [name for name in ENGINES if name != "snowflake"], indirect=True)
+running_engines = pytest.mark.parametrize("made", [name for name in OWN_ENGINES if name != "snowflake"], indirect=True)
 NATIVE = {
     "id": [1, 2, 3],
     "name": ["Zoë", None, ""],
@@ -110,7 +111,7 @@ def test_same_name_twice(made: Made) -> None:
     assert [list(column) for column in table.columns] == [["", None, "Zoë"], [3, 2, 1], [0, 1, 2]]
 
 
-@every_engine
+@own_engines
 def test_big_result(made: Made) -> None:
     """A result of many chunks is whole and in order, and its cost counts all of them."""
     n = 3_000
@@ -120,7 +121,7 @@ def test_big_result(made: Made) -> None:
     assert held.cost.bytes >= 8 * n
 
 
-@every_engine
+@own_engines
 def test_limits_of_size(made: Made) -> None:
     """One row, column or byte too many is a LIMIT; the result is not cut short in silence."""
     for name in ("rows", "columns", "held_bytes", "result_bytes"):
@@ -137,7 +138,7 @@ def test_cut_off_at_the_time_limit(made: Made) -> None:
     assert run_answer("SELECT 1 AS one", made.connection, LIMITS).columns[0][0] == 1
 
 
-@every_engine
+@own_engines
 def test_only_a_select(made: Made) -> None:
     """Whatever is no single SELECT is refused, the session stays usable, and the rows are as they were."""
     with contextlib.closing(open_session(made.connection, LIMITS)) as session:
@@ -149,7 +150,7 @@ def test_only_a_select(made: Made) -> None:
             assert list(rows.columns[0]) == [1, 2, 3]
 
 
-@every_engine
+@own_engines
 def test_broken_statements(made: Made) -> None:
     """A statement that cannot run is SQL_ERROR; the reason is in our words, with nothing of the statement in it."""
     # fakesnow's own parser dies of an open quote, with an error that is not the connector's.
@@ -161,7 +162,7 @@ def test_broken_statements(made: Made) -> None:
         assert caught.value.fault.detail in REASONS.values()
 
 
-@pytest.mark.parametrize("made", ["duckdb", "folder", "sqlite", "postgres"], indirect=True)
+@pytest.mark.parametrize("made", ["duckdb", "sqlite", "postgres"], indirect=True)
 def test_what_is_said_of_a_statement_that_cannot_run(made: Made) -> None:
     """Only of a name that is not there it is said that the database does not have it."""
     said = {"SELECT no_such FROM items": "name", "SELECT id FROM nowhere": "name", "SELECT no_such_function(id) FROM items": "name"}
@@ -186,7 +187,7 @@ def test_a_sign_of_a_word_processor_is_named(made: Made) -> None:
         assert caught.value.fault.detail.partition("; outside of quotes it has ")[2] == sign
 
 
-@every_engine
+@own_engines
 def test_fenced_with_comments(made: Made) -> None:
     """A model's whole reply runs: prose around a fence, comments, a closing semicolon, a quoted one inside."""
     reply = "Here it is:\n```sql\n-- the ids;\nSELECT id, ';' AS s /* ; */ FROM items\nORDER BY id; -- done\n```\nThat is all; good luck"
