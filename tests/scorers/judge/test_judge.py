@@ -465,23 +465,6 @@ def test_the_least_that_a_setting_may_be(key: str, least: float) -> None:
             read_settings({key: wrong})
 
 
-@pytest.mark.parametrize(
-    ("section", "says"),
-    [
-        ({"modle": "m"}, "modle"),
-        ({"api_key": "sk-secret"}, "api_key"),
-        ({"key_env": 5}, "key_env"),
-        ({"aggregate": "median"}, "aggregate"),
-        ({"models": "a"}, "models"),
-    ],
-)
-def test_settings_are_checked(section: dict[str, Any], says: str) -> None:
-    """An unknown key or a value that cannot be meant is named; a key written there by mistake is not shown."""
-    with pytest.raises(UsageError, match=says) as raised:
-        read_settings(section)
-    assert "sk-secret" not in raised.value.message + raised.value.hint
-
-
 def test_settings_have_defaults() -> None:
     """An empty section is all defaults, and `cache: false` keeps no cache."""
     assert read_settings({}) == Settings()
