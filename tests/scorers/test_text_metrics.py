@@ -31,12 +31,10 @@ SCORES: list[tuple[str, str, dict[str, Any], float]] = [
     ("word_count_match", "one two", {"gold": "a b c d"}, 0.5),
     ("readability", "Go. Stop now. The cat sat down.", {"scale": [0, 100]}, 1),
     ("hedging_language", "As an AI language model, I cannot", {}, 0),
-    ("python_unit_testing", "x = 1", {"gold": ["assert x == 1", "assert x != 2"]}, 1),
     ("pass_at_k", "x = 2", {"gold": "assert x == 1", "k": 2}, 0),
     ("composite", "a big cat", {"gold": "cat", "parts": PARTS}, 0.5),
     ("composite", "a big cat", {"gold": "cat", "parts": ["exact_match", {"exact_match": {}}, {"f1": {}, "weight": 6}]}, 0.5),
     ("composite", "a b", {"gold": "a c", "parts": [{"rouge": {"kind": "rouge1"}}]}, 0.5),
-    ("composite", json.dumps(["x = 1", "x = 2"]), {"gold": "assert x == 1", "parts": [{"pass_at_k": {"k": 2}}]}, 1),
 ]
 
 
