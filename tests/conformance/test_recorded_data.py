@@ -52,7 +52,7 @@ def asked() -> list[Row]:
     for row in recorded("spider2"):
         if is_alike(row):
             kinds[row["function"] == "duckdb_match"].append(row)
-    alike = [row for n, rows in zip((2, 1), kinds, strict=True) for row in of_each_kind(rows, lambda row: (row["function"], row["rule"]), n)]
+    alike = [row for n, own in zip((2, 1), kinds, strict=True) for row in of_each_kind(own, lambda row: (row["function"], row["rule"]), n)]
     return [row for row in recorded("spider2") if not is_alike(row)] + alike
 
 

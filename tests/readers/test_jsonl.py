@@ -15,6 +15,7 @@ from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
 from tests.properties import LETTERS
 
 TEXTS = st.text(LETTERS)
+VALUES = st.recursive(st.none() | st.booleans() | TEXTS | st.integers(), st.lists, max_leaves=4)
 README_EXAMPLE = """{
     "instance_id": "aaa-1",
     "answer_type": "answer",
@@ -94,12 +95,7 @@ def test_a_json_array_of_objects_is_read_with_a_note(indent: int | None) -> None
     assert values('[{"a": 1}]{"a": 2}') == values('[\n{"a": 1}\n]\n{"a": 2}') == [{"a": 1}, {"a": 2}]
 
 
-@given(
-    st.lists(
-        st.dictionaries(TEXTS, st.recursive(st.none() | st.booleans() | TEXTS | st.integers(), st.lists, max_leaves=4), min_size=1, max_size=3),
-        max_size=4,
-    )
-)
+@given(st.lists(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=3), max_size=4))
 def test_what_json_writes_comes_back_in_every_layout(objects: list[dict[str, object]]) -> None:
     """Lines, array, pretty array and pretty objects say the same."""
     for text in (
