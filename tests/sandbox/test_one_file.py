@@ -21,7 +21,7 @@ SMALL = 'mount -t tmpfs -o size=4m none "$1" && shift && exec "$@"'
 
 
 def databases(folder: Path, *, dense_mib: int) -> tuple[Path, Path]:
-    """(submission, gold) of three equal databases: one plain, one with holes up to 32 MiB, one with so many MiB of other blocks."""
+    """(submission, gold) of three equal databases: one plain, one with holes up to 8 MiB, one with so many MiB of other blocks."""
     good = folder / "good.duckdb"
     with duckdb.connect(str(good)) as connection:
         connection.execute("CREATE TABLE t AS SELECT i, i * 2 AS v FROM range(100) r(i)")
@@ -31,7 +31,7 @@ def databases(folder: Path, *, dense_mib: int) -> tuple[Path, Path]:
             (side / name).mkdir(parents=True)
             shutil.copy(good, side / name / "a.duckdb")
     with (submission / "sparse" / "a.duckdb").open("ab") as file:
-        file.truncate(32 * MIB)
+        file.truncate(8 * MIB)
     with (submission / "dense" / "a.duckdb").open("ab") as file:
         file.write(b"x" * (dense_mib * MIB))
     cases: dict[str, Any] = dict.fromkeys(names, ("duckdb_match", {"gold": "a.duckdb", "condition_tabs": ["t"]}, Path("a.duckdb")))
@@ -41,7 +41,7 @@ def databases(folder: Path, *, dense_mib: int) -> tuple[Path, Path]:
 @pytest.mark.parametrize("isolation", ["process", "none"])
 def test_a_database_larger_than_the_folder_for_temporary_files(isolation: str, tmp_path: Path) -> None:
     """Every one of them is right, and the folder is empty afterwards."""
-    submission, gold = databases(tmp_path, dense_mib=8)
+    submission, gold = databases(tmp_path, dense_mib=6)
     place, out = tmp_path / "tmp", tmp_path / "out"
     place.mkdir()
     words = [sys.executable, "-m", "evalsuite", "run", str(submission), "--gold", str(gold), "--no-cache", "-q", "--isolation", isolation]

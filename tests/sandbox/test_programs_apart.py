@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
     not can_sandbox_programs(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing"
 )
 # The test line tries every so many of a corpus.
-STEP = 15
+STEP = 25
 HONEST, HOSTILE, PARTED = corpus("honest"), corpus("hostile"), corpus("parted")
 
 

@@ -93,10 +93,13 @@ def test_every_command_every_way(command: Command, way: str, made: Path, request
 CALLS = """
 import contextlib, io, json, sys
 from evalsuite.cli import main
-for words in json.loads(sys.argv[1]):
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
-        code = main(words)
-    print(json.dumps([code, out.getvalue(), errors.getvalue()]))
+from evalsuite.runs import WORKER_MODULES
+from evalsuite.sandbox.fork_server import fork_server_for, share
+with fork_server_for(modules=WORKER_MODULES) as server, share(server):
+    for words in json.loads(sys.argv[1]):
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
+            code = main(words)
+        print(json.dumps([code, out.getvalue(), errors.getvalue()]))
 """
 
 

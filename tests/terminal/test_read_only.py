@@ -20,6 +20,8 @@ from evalsuite.cli import main
 from evalsuite.cli.cures import options_in
 from evalsuite.cli.parser import options_of_call
 from evalsuite.core.types import METADATA
+from evalsuite.runs import WORKER_MODULES
+from evalsuite.sandbox.fork_server import fork_server_for, share
 from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -115,18 +117,21 @@ def prepared(folder: Path) -> Path:
 
 def answer() -> None:
     """The child's part: [(what to lock, command line)] on stdin -> [(exit code, stdout, stderr)] on stdout."""
-    found = []
-    for locked, line in json.loads(sys.stdin.read()):
-        out, errors = io.StringIO(), io.StringIO()
-        modes = {path: path.stat().st_mode for path in ((Path(), *Path().rglob("*")) if locked == EVERYTHING else (Path(locked),))}
-        for path, mode in modes.items():
-            path.chmod(mode & ~_WRITING if locked == EVERYTHING else 0)
-        with redirect_stdout(out), redirect_stderr(errors):
-            code = main(line.split())
-        for path, mode in modes.items():
-            path.chmod(mode)
-        found.append((code, out.getvalue(), errors.getvalue()))
-    print(json.dumps(found))
+    with fork_server_for(modules=WORKER_MODULES) as server, share(server):
+        print(json.dumps([tried(*task) for task in json.loads(sys.stdin.read())]))
+
+
+def tried(locked: str, line: str) -> tuple[int, str, str]:
+    """What a command line ends with and prints while something is locked."""
+    out, errors = io.StringIO(), io.StringIO()
+    modes = {path: path.stat().st_mode for path in ((Path(), *Path().rglob("*")) if locked == EVERYTHING else (Path(locked),))}
+    for path, mode in modes.items():
+        path.chmod(mode & ~_WRITING if locked == EVERYTHING else 0)
+    with redirect_stdout(out), redirect_stderr(errors):
+        code = main(line.split())
+    for path, mode in modes.items():
+        path.chmod(mode)
+    return code, out.getvalue(), errors.getvalue()
 
 
 @pytest.fixture(scope="module")

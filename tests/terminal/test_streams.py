@@ -107,7 +107,7 @@ def test_who_chose_an_answer_keeps_it(place: Path) -> None:
     ("words", "unbuffered"),
     [
         ("--version", None),
-        ("scorers", "1"),
+        pytest.param("scorers", "1", marks=pytest.mark.slow),
         ("run nowhere --gold gold", None),
         pytest.param("run sub --gold gold --no-save --fail-under 0.9", None, marks=pytest.mark.slow),
         ("run sub --gold gold --no-save --fail-under 0.9", "1"),

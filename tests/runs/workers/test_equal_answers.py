@@ -20,7 +20,7 @@ from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
-BIG = "n,t\n" + "".join(f"{i},text {i}\n" for i in range(30_000))
+BIG = "n,t\n" + "".join(f"{i},text {i}\n" for i in range(16_000))
 VIEW = "CREATE TABLE t AS SELECT 1 AS a; CREATE VIEW v AS SELECT a FROM t"
 # name -> scorer, further parameters, files: the same on both sides.
 CASES: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
