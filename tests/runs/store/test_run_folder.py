@@ -362,7 +362,7 @@ def test_the_submission_of_a_run_is_no_folder_that_only_has_its_name(tmp_path: P
     (tmp_path / "sub/results_metadata.jsonl").touch()
     (tmp_path / "a/sub/results_metadata.jsonl").touch()
     monkeypatch.chdir(tmp_path / "a")
-    assert submission_folder(here / "run", named) == tmp_path / "a/sub"
+    assert submission_folder(here / "run", named).resolve() == tmp_path / "a/sub"
     assert submission_folder(here / ".evalsuite/runs/run", named) == here / "sub"
     monkeypatch.chdir("/")
     assert submission_folder(here / "run", named) == here / "sub"
