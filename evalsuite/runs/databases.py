@@ -96,11 +96,15 @@ class SqlAnswers:
     def _report_readiness(
         self, queried: Sequence[Task], pairs: Sequence[Task], steps: Sequence[Task | Result], tell: Callable[[str], None]
     ) -> None:
-        """Report how many queries can run here, how many need an account, and which databases lack."""
-        accounts, databases = list[str](), list[str]()
+        """Report how many queries can run here, how many need an account or a client, and which databases lack."""
+        from evalsuite.sql import ENGINES
+
+        accounts, clients, databases = list[str](), list[str](), list[str]()
         for task in queried:
             try:
-                connection_of(task, self._connections())
+                connection = connection_of(task, self._connections())
+                if connection is not None and not ENGINES[connection.engine].has_client:
+                    clients.append(connection.engine)
             except EvalsuiteError:
                 entry = task.instance.question_entry or {}
                 is_file = entry.get("engine", "") in ("", "sqlite", "duckdb")
@@ -109,12 +113,16 @@ class SqlAnswers:
         databases += [
             str(applicable_checks(task.instance, task.answer)[0].parameters.get("database", "")) for task in unready_tasks if task.answer
         ]
-        n, one = len(accounts), len(databases) == 1
-        parts = [f"{n} need{'s' * (n == 1)} an account ({', '.join(sorted({*accounts}))})"] if accounts else []
+        one = len(databases) == 1
+        parts = [
+            f"{len(names)} need{'s' * (len(names) == 1)} {what} ({', '.join(sorted({*names}))})"
+            for what, names in (("an account", accounts), ("a client that is not installed", clients))
+            if names
+        ]
         names = join_names(sorted({*databases}))
         parts += [f"{len(databases)} {'lacks its' if one else 'lack their'} database ({names}): --databases DIR"] if databases else []
         if n_all := len(queried) + len(pairs):
-            n_ready = n_all - len(accounts) - len(databases)
+            n_ready = n_all - len(accounts) - len(clients) - len(databases)
             tell(f"{n_ready} of {n_all} {'query' if n_all == 1 else 'queries'} can run here{'; ' * bool(parts)}{', '.join(parts)}")
 
     def _report_cost(self, tasks: Sequence[Task], tell: Callable[[str], None]) -> None:
@@ -125,13 +133,18 @@ class SqlAnswers:
         for task in tasks:
             with contextlib.suppress(EvalsuiteError):
                 connection = connection_of(task, self._connections())
-                if connection is not None and ENGINES[connection.engine].bills:
+                if connection is not None and ENGINES[connection.engine].bills and ENGINES[connection.engine].has_client:
                     billing.append(self.prepare(task))
         if queries := [query for query in billing if not isinstance(query, Result)]:
-            self._estimated = self._queries().bytes_to_bill(queries)
+            self._estimated, n_unknown = self._queries().bytes_to_bill(queries)
             most = int(tasks[0].limits["billed_bytes"])
-            many = "1 query" if len(queries) == 1 else f"{len(queries)} queries"
-            tell(f"{many} will read {self._estimated:,} bytes by their dry runs; none may bill more than {most:,} (--max-bytes-billed)")
+            many = "1 query" if (n := len(queries) - n_unknown) == 1 else f"{n} queries"
+            unknown = f", {n_unknown} could not be estimated" if n_unknown else ""
+            limit = f"none may bill more than {most:,} (--max-bytes-billed)"
+            if n_unknown < len(queries):
+                tell(f"{many} will read {self._estimated:,} bytes by their dry runs{unknown}; {limit}")
+            else:
+                tell(f"what the queries will read is not known: no dry run succeeded; {limit}")
 
     def _time_query(self, right: Sequence[Result], tasks: Mapping[str, Task]) -> Iterator[Result]:
         """Yield right answers with (gold's time / their time) in `details.time_ratio`, where it could be measured."""

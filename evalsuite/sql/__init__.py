@@ -4,6 +4,9 @@
 entry here.
 """
 
+import contextlib
+from importlib.util import find_spec
+
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.sql.session import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, STANDARD, Connection, Dialect, QueryLimits, Session
@@ -11,7 +14,7 @@ from evalsuite.sql.session import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """An entry of `ENGINES`: the engine's module, the extra that installs its client, and the options that a connection may have.
+    """An entry of `ENGINES`: the engine's module, its client's module and the extra that installs it, and the options of a connection.
 
     `embedded` engines run inside this process on a file: they can use all its memory, or crash the process, so queries of a submission
     belong in a worker. `options` maps each option to its explanation; `secret` names those that are never shown. `bills` means that a
@@ -23,11 +26,19 @@ class Engine:
     summary: str
     options: dict[str, str]
     extra: str | None = None
+    client: str = ""
     embedded: bool = False
     secret: tuple[str, ...] = ()
     bills: bool = False
     writes_text: bool = False
     dialect: Dialect = STANDARD
+
+    @property
+    def has_client(self) -> bool:
+        """Whether the client is installed; true for an engine that needs none."""
+        with contextlib.suppress(ModuleNotFoundError):
+            return not self.client or find_spec(self.client) is not None
+        return False
 
 
 _VERSION = {"version": "a name for the state of the data, changed when they change: the key of cached results"}
@@ -64,6 +75,7 @@ ENGINES: dict[str, Engine] = {
             **_VERSION,
         },
         extra="postgres",
+        client="psycopg",
         secret=("password",),
         writes_text=True,
         dialect=POSTGRES,
@@ -86,6 +98,7 @@ ENGINES: dict[str, Engine] = {
             **_VERSION,
         },
         extra="snowflake",
+        client="snowflake.connector",
         secret=("password", "private_key_file_pwd", "token"),
         dialect=SNOWFLAKE,
     ),
@@ -101,6 +114,7 @@ ENGINES: dict[str, Engine] = {
             **_VERSION,
         },
         extra="bigquery",
+        client="google.cloud.bigquery",
         bills=True,
         dialect=BIGQUERY,
     ),

@@ -482,19 +482,25 @@ class QueryPool:
                 outcome = Fault(code="NEEDS_CONNECTION", detail=error_sentence(error))
             return QueryOutcome(query=query, outcome=outcome, seconds=self._here.seconds_used or time.monotonic() - started)
 
-    def bytes_to_bill(self, queries: Sequence[Query]) -> int:
-        """The total bytes that the queries will read on engines that bill, by dry runs; a failed dry run counts 0."""
+    def bytes_to_bill(self, queries: Sequence[Query]) -> tuple[int, int]:
+        """Return (the total bytes that the queries will read on engines that bill, by dry runs, how many could not be asked about).
 
-        def of(query: Query) -> int:
+        A statement that is refused reads nothing.
+        """
+
+        def of(query: Query) -> int | None:
             try:
                 statement = only_statement(query.text, ENGINES[query.connection.engine].dialect, most_bytes=self._limits.sql_bytes)
                 with contextlib.closing(open_session(query.connection, self._limits)) as session:
                     return int(session.estimate(statement))  # type: ignore[attr-defined]  # of every engine that bills
-            except (FaultError, EvalsuiteError):
-                return 0
+            except FaultError as error:
+                return None if error.side == "setup" else 0
+            except EvalsuiteError:
+                return None
 
         with ThreadPoolExecutor(max_workers=_SERVER_THREADS, thread_name_prefix="dry runs") as threads:
-            return sum(threads.map(of, queries))
+            known = [n_bytes for n_bytes in threads.map(of, queries) if n_bytes is not None]
+        return sum(known), len(queries) - len(known)
 
     def _on_server(self, query: Query) -> Written:
         """The result from a server; if it disconnects during the statement, the query is sent once more."""

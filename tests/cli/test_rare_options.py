@@ -196,13 +196,16 @@ def test_the_evaluator_of_a_pair(place: Path, evaluator: str | None, score: int)
 
 
 def test_a_package_that_is_not_installed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer whose scorer needs an absent package is unscored with NEEDS_EXTRA and the line that installs it; exit 4."""
+    """An answer whose scorer needs an absent package is unscored with NEEDS_EXTRA and the line that installs it; doctor says it before."""
     monkeypatch.setitem(sys.modules, "torch", None)
     one_check(Path("gold"), "bertscore", gold="a cat", model=str(place))
     said("run sub --out made --isolation none", code=4)
     row = json.loads(Path("made/results.jsonl").read_text())
     assert (row["status"], row["fault"], row["score"]) == ("unscored", "NEEDS_EXTRA", None)
     assert not lacks(row["reason"], "pip install", "[bertscore]")
+    (need,) = as_json("doctor", "gold")["needs"]
+    assert (need["what"], need["instances"]) == ("bertscore needs transformers and torch", ["a"])
+    assert not lacks(need["mend"], "pip install", "[bertscore]")
 
 
 @pytest.mark.parametrize(("name", "metric"), [("bertscore", BertScore), ("hedging_language", HedgingLanguage)])

@@ -10,23 +10,36 @@ from typing import Any
 
 import pytest
 
+from evalsuite.cli import main
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.core.runtime import extra_line
 from evalsuite.runs.databases import Databases
 from evalsuite.sql import ENGINES, execution, open_session
 from evalsuite.sql.execution import Query, QueryPool
 from evalsuite.sql.session import Connection, QueryLimits, Written, find_name, neutral, server_gone
+from tests.sql.conftest import made_lite
 
-CLIENTS = {"postgres": "psycopg", "snowflake": "snowflake.connector", "bigquery": "google.cloud.bigquery"}
 
-
-@pytest.mark.parametrize("engine", CLIENTS)
+@pytest.mark.parametrize("engine", [name for name, entry in ENGINES.items() if entry.client])
 def test_a_missing_client_is_told_with_the_pip_line(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its extra an engine says what to install."""
-    monkeypatch.setitem(sys.modules, CLIENTS[engine], None)
+    monkeypatch.setitem(sys.modules, ENGINES[engine].client, None)
+    assert not ENGINES[engine].has_client
     with pytest.raises(MissingExtraError) as caught:
         open_session(Connection(name="x", engine=engine, options={"account": "a", "user": "u"}), QueryLimits())
     assert caught.value.hint == extra_line(engine)
+
+
+def test_a_query_without_its_client_cannot_run_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line before the run counts it as one that cannot run, and no number of bytes is said of it."""
+    monkeypatch.setitem(sys.modules, "google.cloud.bigquery", None)
+    words = made_lite(tmp_path, "bq: {engine: bigquery, project: p, endpoint: 'http://127.0.0.1:9', prefix: q}\n")
+    assert main([*words, "-q"]) == 4
+    shown = capsys.readouterr().err
+    assert "note: 0 of 2 queries can run here; 2 need a client that is not installed (bigquery)" in shown
+    assert "dry run" not in shown
 
 
 @pytest.mark.parametrize("engine", [name for name, entry in ENGINES.items() if entry.embedded])

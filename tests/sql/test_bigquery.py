@@ -100,12 +100,13 @@ def test_a_run_tells_its_bill_before(stub: Stub, tmp_path: Path, capsys: pytest.
     assert all(body["configuration"].get("dryRun") for method, path, body in stub.requests if path.endswith("/jobs") and method == "POST")
 
 
-def test_a_service_that_goes_away_is_nobodys_answer(stub: Stub, tmp_path: Path) -> None:
-    """Nobody answers at the address: unscored, exit 4, no 0."""
+def test_a_service_that_goes_away_is_nobodys_answer(stub: Stub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody answers at the address: unscored, exit 4, no 0, and no estimate of 0 bytes."""
     words = made_lite(tmp_path, f"bq: {{engine: bigquery, project: p, endpoint: '{stub.url}', prefix: q}}\n")
     stub.shutdown()
     stub.server_close()
     assert main([*words, "--limit", "seconds=2", "-q"]) == 4
+    assert "note: what the queries will read is not known: no dry run succeeded; none may bill more than" in capsys.readouterr().err
     rows = [json.loads(line) for line in (tmp_path / "out/results.jsonl").read_text().splitlines()]
     assert {(row["status"], row["fault"], row["score"]) for row in rows} == {("unscored", "NEEDS_CONNECTION", None)}
 

@@ -2,17 +2,18 @@
 
 A submission is ready if every line is usable, and every file present, readable and of the right kind: without gold the kind follows from
 its ending, with gold it is what the checks read. Gold's own score is the ceiling of a suite. Needs are databases, connections, clients, a
-judge and a program sandbox; no query is run and no server is contacted. A database file is opened once, because a damaged one is unusable.
+judge, packages of metrics and a program sandbox; no query is run and no server is contacted. A database file is opened once, because a
+damaged one is unusable, and a text metric is tried once.
 """
 
 import contextlib
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict
 from functools import lru_cache, partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ from evalsuite.sandbox.program_sandbox import can_sandbox_programs
 from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.sandbox.temp_dirs import TempDir
 from evalsuite.scorers import SCORERS
-from evalsuite.scorers.metrics import runs_programs
+from evalsuite.scorers.metrics import METRICS, runs_programs
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.query_pairs import EVALUATORS as QUERY_EVALUATORS
 from evalsuite.sql.query_pairs import files_of, statement_of
@@ -646,8 +647,6 @@ def _ceiling_of(gold: Gold, hash_: str, by_instance: Mapping[str, Sequence[_Tria
     )
 
 
-# The package of an engine's client.
-_CLIENTS = {"postgres": "psycopg", "snowflake": "snowflake.connector", "bigquery": "google.cloud.bigquery"}
 Absent = tuple[str, str]
 
 
@@ -696,6 +695,23 @@ def _find_absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
             yield FAULTS["NO_JUDGE"].message, FAULTS["NO_JUDGE"].hint
         if runs_programs([check.scorer, check.parameters, SCORERS.additions.metrics.get(check.scorer, {})]) and not can_sandbox_programs():
             yield "no sandbox for programs on this machine", "run them in a container with user namespaces, or use --allow-programs"
+        elif (check.scorer in METRICS or check.scorer in SCORERS.additions.metrics) and not entry.asks_judge(check.parameters):
+            yield from _absent_package(check.scorer, json.dumps({**check.parameters, "gold": "a"}, sort_keys=True, default=str))
+
+
+@lru_cache(maxsize=256)
+def _absent_package(metric: str, parameters: str) -> tuple[Absent, ...]:
+    """Return the package that a text metric with these parameters needs and that is not installed: the metric is tried on a word."""
+    try:
+        SCORERS.load(metric).score("a", **json.loads(parameters))
+    except FaultError as error:
+        if error.fault.code == "NEEDS_EXTRA":
+            what, _, mend = error.fault.detail.partition(": ")
+            return ((what, mend),)
+    except EvalsuiteError:
+        # The spec, or a model that is not there: named with the check's problems, or by the run.
+        pass
+    return ()
 
 
 def _absent_connection(instance: GoldInstance, connections: Connections, *, gold_asks: bool) -> Iterator[Absent]:
@@ -725,10 +741,8 @@ def _absent_client(connection: Connection) -> Iterator[Absent]:
         if not is_folder and (absent := _unreadable(connection.engine, connection.database)):
             yield absent
         return
-    with contextlib.suppress(ModuleNotFoundError):
-        if find_spec(_CLIENTS.get(connection.engine, connection.engine)) is not None:
-            return
-    yield f"{connection.engine} needs its client library", extra_line(engine.extra or connection.engine)
+    if not engine.has_client:
+        yield f"{connection.engine} needs its client library", extra_line(engine.extra or connection.engine)
 
 
 def _absent_files(check: Check, connections: Connections) -> Iterator[Absent]:
