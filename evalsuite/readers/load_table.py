@@ -4,9 +4,10 @@ import contextlib
 import math
 import mimetypes
 import os
+import re
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, time, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,6 +36,12 @@ _MAGIC: Final = {b"PAR1": ".parquet", b"SQLite format 3\0": ".sqlite"}
 # Endings that say nothing about the content.
 _PLAIN: Final = ("", ".txt", ".dat", ".data", ".out", ".bin")
 _SNIFFED_BYTES: Final = 1 << 16
+# Parts of a workbook, a formula in a sheet, and the sign that formulas are computed when the file is opened.
+_PART_WITH_FORMULAS: Final = re.compile(r"xl/(workbook|worksheets/[^/]+)\.xml", re.IGNORECASE)
+_FORMULA: Final = re.compile(rb"<(\w+:)?f[\s/>]")
+_STALE: Final = re.compile(rb"""fullCalcOnLoad=["'](1|true)""")
+# How a sheet writes the line end of Windows.
+_LINE_END: Final = "_x000D_\n"
 
 
 def ending_of(path: Path) -> str:
@@ -117,7 +124,7 @@ def load_table(path: Path, limits: Limits, *, table: str | None = None, private:
         if ending == ".parquet":
             return read_parquet(path, limits)
         if ending in WORKBOOKS:
-            return _table_of_rows(*read_workbook(path, limits), path.name, limits)
+            return _table_of_rows(*read_workbook(path, limits, keep_unnamed=True), path.name, limits)
         if ending == ".tsv":
             header, numbered = read_named_rows(path, delimiters="\t")
             width = len(header)
@@ -200,12 +207,14 @@ def _sqlite_rows(path: Path, statement: str) -> list[tuple[Any, ...]]:
         raise FaultError("BAD_DUCKDB", "cannot be read as SQLite") from None
 
 
-def read_workbook(path: Path, limits: Limits) -> tuple[list[str], list[list[Any]]]:
-    """The header and the rows (as long as the header) of the first sheet of an Excel file; empty rows and unnamed columns are left out.
+def read_workbook(path: Path, limits: Limits, *, keep_unnamed: bool = False) -> tuple[list[str], list[list[Any]]]:
+    """The header and the rows (as long as the header) of the first visible sheet of an Excel file; empty rows are left out.
+
+    So are columns without a name; `keep_unnamed` keeps those that have a cell, but for the first column, which is an index.
 
     Raises:
         MissingExtraError: Excel's reader is not installed.
-        UsageError: A file that cannot be read, or an empty sheet.
+        UsageError: A file that cannot be read, an empty sheet, or formulas whose values are not saved.
         FaultError: LIMIT.
     """
     # openpyxl reads the system's table of MIME types, which a sandboxed worker may not open; it needs none of it.
@@ -220,21 +229,58 @@ def read_workbook(path: Path, limits: Limits) -> tuple[list[str], list[list[Any]
         if n_bytes > limits["file_bytes"]:
             raise FaultError("LIMIT", f"has {n_bytes} bytes unpacked (limit file_bytes: {int(limits['file_bytes'])})")
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        rows = _limited_rows(book.worksheets[0].iter_rows(values_only=True), limits)
+        sheet = _sheet_of(book)
+        rows = _limited_rows(sheet.iter_rows(values_only=True), limits)
+        unknown = _unsaved_formula(path, sheet, openpyxl.load_workbook)
         book.close()
     except (FaultError, MemoryError):
         raise
     except Exception:  # openpyxl passes on the errors of a broken archive: KeyError, BadZipFile, ParseError ...
         raise UsageError(f"{path}: not a readable Excel file", hint="save it again as .xlsx, or export the sheet as CSV") from None
+    if unknown:
+        hint = "open the file in a spreadsheet program and save it, or export the sheet as CSV"
+        raise UsageError(f"{path}: the value of the formula in cell {unknown} is not saved in the file", hint=hint)
     if not rows:
         raise UsageError(f"{path}: its first sheet is empty", hint="the first row names the columns")
-    header, *body = rows
-    columns_with_name = [i for i, name in enumerate(header) if name is not None]
-    return [str(header[i]) for i in columns_with_name], [[row[i] if i < len(row) else None for i in columns_with_name] for row in body]
+    return _columns_of(*rows, keep_unnamed=keep_unnamed)
+
+
+def _columns_of(header: Sequence[Any], *rows: Sequence[Any], keep_unnamed: bool) -> tuple[list[str], list[list[Any]]]:
+    """The names of the columns that are kept, and the rows with a cell for each."""
+    names = {i: None for row in rows for i in range(len(row))} | dict(enumerate(header))
+    filled = {i for row in rows for i, cell in enumerate(row) if cell is not None} if keep_unnamed and None in names.values() else set()
+    kept = [i for i in sorted(names) if names[i] is not None or (i and i in filled)]
+    return ["" if names[i] is None else str(names[i]) for i in kept], [[row[i] if i < len(row) else None for i in kept] for row in rows]
+
+
+def _sheet_of(book: Any) -> Any:
+    """The first visible sheet. Its rows end where they end: some programs write a wrong size of the sheet, which cuts it."""
+    sheet = next((sheet for sheet in book.worksheets if sheet.sheet_state == "visible"), book.worksheets[0])
+    sheet.reset_dimensions()
+    return sheet
+
+
+def _unsaved_formula(path: Path, sheet: Any, load: Callable[..., Any]) -> str:
+    """The first cell with a formula whose value nobody has computed, as programs write it that cannot compute; empty if there is none.
+
+    Such a cell has no value, or 0 in a file that asks for its formulas to be computed when it is opened.
+    """
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist() if _PART_WITH_FORMULAS.match(name)}
+    if not any(_FORMULA.search(part) for name, part in parts.items() if "workbook" not in name):
+        return ""
+    are_stale = any(_STALE.search(part) for name, part in parts.items() if "workbook" in name)
+    book = load(path, read_only=True)
+    for formulas, cells in zip(_sheet_of(book).iter_rows(), sheet.iter_rows(), strict=True):
+        for formula, cell in zip(formulas, cells, strict=True):
+            if formula.data_type == "f" and cell.data_type == "n" and (cell.value is None or (cell.value == 0 and are_stale)):
+                return str(formula.coordinate)
+    book.close()
+    return ""
 
 
 def _limited_rows(sheet: Iterable[Sequence[Any]], limits: Limits) -> list[list[Any]]:
-    """The rows of a sheet that have a cell, days and times as ISO texts. A row may end before the header does. Raises LIMIT."""
+    """The rows of a sheet that have a cell. A row may end before the header does. Raises LIMIT."""
     rows, n_cells, n_bytes = [], 0, 0
     for number, row in enumerate(sheet):
         n_cells += len(row)
@@ -242,8 +288,18 @@ def _limited_rows(sheet: Iterable[Sequence[Any]], limits: Limits) -> list[list[A
         if number > limits["rows"] or n_cells > limits["cells"] or n_bytes > limits["table_bytes"]:
             raise FaultError("LIMIT", "has more rows, cells or bytes than the limits rows, cells and table_bytes allow")
         if any(cell is not None for cell in row):
-            rows.append([cell.isoformat() if isinstance(cell, date | time) else cell for cell in row])
+            rows.append(list(map(_cell_value, row)))
     return rows
+
+
+def _cell_value(cell: Any) -> Any:
+    """A cell of a sheet: days and times as ISO texts, durations as `26:30:00`, texts with their line ends."""
+    if isinstance(cell, str):
+        return cell.replace(_LINE_END, "\r\n")
+    if isinstance(cell, timedelta):
+        minutes, seconds = divmod(abs(cell).total_seconds(), 60)
+        return f"{'-' * (cell < timedelta())}{minutes // 60:.0f}:{minutes % 60:02.0f}:{seconds:02.0f}"
+    return cell.isoformat() if isinstance(cell, date | time) else cell
 
 
 def read_parquet(path: Path, limits: Limits) -> Table:

@@ -5,6 +5,7 @@ refused. What `import` reads of an exported run equals the run.
 """
 
 import contextlib
+import glob
 import hashlib
 import json
 import lzma
@@ -292,7 +293,24 @@ def read_samples(path: Path, text: str) -> ForeignLog:
     logged = [LoggedRun(f"{task}-{name}", tuple(map(targets.corrected, cases))) for name, cases in runs.items()]
     log = ForeignLog.from_runs("lm-eval", task, logged, lost, path)
     log = _naming_verdict(log, metrics)
+    if metrics and (results := _file_with_direction(path, task, metrics[0])):
+        note = f"of the score {metrics[0]} less is better, as {results} says: it is read as no verdict"
+        runs_without = [replace(run, cases=tuple(replace(case, theirs=None) for case in run.cases)) for run in log.runs]
+        log = replace(log, runs=tuple(runs_without), note=note)
     return replace(log, note="; ".join(filter(None, (log.note, targets.note))))
+
+
+def _file_with_direction(path: Path, task: str, metric: str) -> str:
+    """Return the name of the file of results, written with the samples, that says less is better of a metric; empty if none does.
+
+    The samples themselves do not say it.
+    """
+    stamp = _STAMP.search(path.stem)
+    for results in sorted(path.parent.glob(f"*{glob.escape(stamp[0])}.json")) if stamp else ():
+        with contextlib.suppress(OSError, *_ODD):
+            if json.loads(results.read_text(encoding="utf-8"))["higher_is_better"][task][metric] is False:
+                return results.name
+    return ""
 
 
 @dataclass(slots=True)
@@ -604,27 +622,26 @@ def _inspect_archive(path: Path) -> ForeignLog:
 
 def _inspect_log(path: Path, head: Mapping[str, Any], samples: Any, lost: Sequence[str]) -> ForeignLog:
     """Return one run: the verdict of the log's first scorer on each sample; each epoch after the first is a case of its own."""
-    about, cases, lost_samples, names = head["eval"], [], [], dict[str, None]()
+    about, cases, odd, lost_samples, names = head["eval"], list[Logged](), list[Any](), [], dict[str, None]()
     for where, sample in samples:
         try:
-            attachments, target = sample.get("attachments") or {}, sample.get("target")
+            attachments = sample.get("attachments") or {}
             scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
             names.update(dict.fromkeys(scores.keys()))
             score = scores.get(next(iter(names), ""))
+            theirs = None if score is None else _inspect_value(score["value"])
+            if theirs is None and score is not None and isinstance(score["value"], str | list | dict):
+                odd.append(score["value"])
             epoch = int(sample.get("epoch") or 1)
             cases.append(
                 Logged(
                     key=str(sample["id"]) if epoch == 1 else f"{sample['id']}.epoch{epoch}",
                     source_id=str(sample["id"]),
                     input=_text_of_content(sample["input"], attachments),
-                    reference=" | ".join(map(str, target))
-                    if isinstance(target, list)
-                    else None
-                    if target is None
-                    else text_or_json(target),
+                    reference=_target_text(sample.get("target")),
                     output=(output := _completion(sample.get("output") or {}, attachments)),
                     has_no_answer=bool(sample.get("error")) and not output and not scores,
-                    theirs=None if score is None else _inspect_value(score["value"]),
+                    theirs=theirs,
                 )
             )
         except _ODD:
@@ -633,7 +650,13 @@ def _inspect_log(path: Path, head: Mapping[str, Any], samples: Any, lost: Sequen
     runs = [LoggedRun(label, tuple(cases))]
     log = ForeignLog.from_runs("inspect", str(about.get("task") or path.stem), runs, [*lost, *lost_samples], path)
     log = _naming_verdict(log, list(names))
-    return replace(log, note="; ".join(filter(None, (log.note, *_notes_on_inspect(head, cases)))))
+    n = f"{len(odd)} samples have" if len(odd) > 1 else "1 sample has"
+    unread = f"{n} a score {next(iter(names))} that is neither a number nor a letter of Inspect, so not judged" if odd else ""
+    return replace(log, note="; ".join(filter(None, (log.note, unread, *_notes_on_inspect(head, cases)))))
+
+
+def _target_text(target: Any) -> str | None:
+    return None if target is None else " | ".join(map(str, target)) if isinstance(target, list) else text_or_json(target)
 
 
 def _notes_on_inspect(head: Mapping[str, Any], cases: Sequence[Logged]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """A file that a person names is read by its ending, or by its first bytes where the name says nothing."""
 
+import functools
 import gzip
 import json
 import mimetypes
@@ -7,7 +8,7 @@ import re
 import sqlite3
 import sys
 import zipfile
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -191,30 +192,72 @@ def test_workbooks(tmp_path: Path) -> None:
         patch.setitem(sys.modules, "openpyxl", None)
         with pytest.raises(MissingExtraError, match="openpyxl is not installed"):
             read_workbook(tmp_path / "a.xlsx", LIMITS)
-    path = write("a.xlsx", (), ("day", "at", None, 7), moments, (None, None, None, None), ("x", "=1+1", "lost", True))
+    path = write("a.xlsx", (), ("day", "at", None, 7), moments, (None, None, None, None), ("x", timedelta(1, 9000), "kept", True))
     # The system's table of MIME types may not be opened in a sandbox.
     mimetypes.knownfiles.append("/dev/null")
     header, rows = read_workbook(path, LIMITS)
     assert mimetypes.knownfiles == []
-    assert (header, rows) == (["day", "at", "7"], [["2024-05-01T12:00:00", "09:30:00", 2.5], ["x", None, True]])
+    assert (header, rows) == (["day", "at", "7"], [["2024-05-01T12:00:00", "09:30:00", 2.5], ["x", "26:30:00", True]])
     table = load_table(path, LIMITS)
-    assert [list(column) for column in table.columns] == [["2024-05-01T12:00:00", "x"], ["09:30:00", None], ["2.5", "true"]]
+    assert table.header == ("day", "at", "", "7")
+    assert list(zip(*table.columns, strict=True)) == [("2024-05-01T12:00:00", "09:30:00", None, "2.5"), ("x", "26:30:00", "kept", "true")]
     assert date.fromisoformat(rows[0][0][:10]) == date(2024, 5, 1)
     (tmp_path / "bad.xlsx").write_bytes(b"PK\x03\x04")
     for file, why in ((tmp_path / "bad.xlsx", "not a readable Excel file"), (write("none.xlsx"), "its first sheet is empty")):
         with pytest.raises(UsageError, match=why):
             read_workbook(file, LIMITS)
-    # Without the size of the sheet a row ends with its last cell, as many programs write it.
-    with zipfile.ZipFile(write("short.xlsx", ("a", "b"), (1,), (None, 2), (3, 4))) as archive, zipfile.ZipFile(path, "w") as short:
-        for name in archive.namelist():
-            short.writestr(name, re.sub(rb"<dimension[^>]*>", b"", archive.read(name)))
-    assert read_workbook(path, LIMITS) == (["a", "b"], [[1, None], [None, 2], [3, 4]])
+    # Many programs write no size of the sheet, some that of one cell.
+    for size in (b"", b'<dimension ref="A1"/>'):
+        edit_archive(write("short.xlsx", ("a", "b"), (1,), (None, 2), (3, 4)), path, (rb"<dimension[^>]*>", size))
+        assert read_workbook(path, LIMITS) == (["a", "b"], [[1, None], [None, 2], [3, 4]])
     for limits in ({"rows": 3}, {"cells": 7}, {"table_bytes": 2}):
         assert len(read_workbook(path, resolve_limits(limits))[1]) == 3
     for limits in ({"rows": 2}, {"cells": 6}, {"table_bytes": 1}, {"file_bytes": 2000}):
         with pytest.raises(FaultError, match=r"^has ") as refused:
             load_table(path, resolve_limits(limits))
         assert (refused.value.fault.code, refused.value.fault.where) == ("LIMIT", str(path))
+
+
+def edit_archive(path: Path, edited: Path, *changes: tuple[bytes, bytes]) -> Path:
+    """A copy of an Excel file with its parts changed."""
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(edited, "w") as copy:
+        for name in archive.namelist():
+            copy.writestr(name, functools.reduce(lambda part, change: re.sub(*change, part), changes, archive.read(name)))
+    return edited
+
+
+STALE = (b' fullCalcOnLoad="1"', b"")
+
+
+@pytest.mark.parametrize(
+    ("cell", "changes", "value"),
+    [
+        ("=1/2", (), None),
+        ("=1/2", (STALE,), None),
+        ("=1/2", ((b"<v></v>|<v ?/>", b"<v>0</v>"),), None),
+        ("=1/2", ((b"<v></v>|<v ?/>", b"<v>0</v>"), STALE), 0),
+        ("=1/2", ((b"<v></v>|<v ?/>", b"<v>0.5</v>"),), 0.5),
+        ('=""', ((b"><f>", b' t="str"><f>'),), ""),
+        ("a_x000D_\nb", (), "a\r\nb"),
+        ("_x000D_", (), "_x000D_"),
+        (timedelta(minutes=-61.5), (), "-1:01:30"),
+    ],
+)
+def test_cells_of_excel(cell: Any, changes: tuple[tuple[bytes, bytes], ...], value: Any, tmp_path: Path) -> None:
+    """A formula has its saved value; where no program has computed it, the file is refused. The first visible sheet is read."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.sheet_state = "hidden"
+    book.create_sheet("shown")
+    for row in (("a", "b"), (1, cell)):
+        book.worksheets[1].append(row)
+    book.save(tmp_path / "written.xlsx")
+    path = edit_archive(tmp_path / "written.xlsx", tmp_path / "a.xlsx", *changes)
+    if value is None:
+        with pytest.raises(UsageError, match="value of the formula in cell B2 is not saved"):
+            load_table(path, LIMITS)
+    else:
+        assert read_workbook(path, LIMITS) == (["a", "b"], [[1, value or None if isinstance(value, str) else value]])
 
 
 def test_the_name_of_a_parquet_file_is_no_pattern(tmp_path: Path) -> None:

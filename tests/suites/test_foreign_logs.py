@@ -200,6 +200,24 @@ def test_one_score_of_several_is_the_verdict(place: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
+    ("is_higher", "task", "theirs"), [(False, "geo", [None, None, None]), (True, "geo", [1, 1, 1]), (False, "x", [1, 1, 1])]
+)
+def test_a_score_of_which_less_is_better_is_no_verdict(
+    place: Path, capsys: pytest.CaptureFixture[str], is_higher: bool, task: str, theirs: list[Any]
+) -> None:
+    """The samples of lm-eval do not say it, the file of results that is written with them does; another run's does not count."""
+    rows = [{**row, "metrics": ["wer"], "wer": 1.0} for row in lm_eval()[::2]]
+    (place / "samples_geo_2026-01-02T03-04-05.6.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (place / "results_2026-01-02T03-04-05.6.json").write_text(json.dumps({"higher_is_better": {task: {"wer": is_higher}}}))
+    (place / "results_2026-01-03T03-04-05.6.json").write_text(json.dumps({"higher_is_better": {"geo": {"wer": False}}}))
+    (place / "cut_2026-01-02T03-04-05.6.json").write_text("{")
+    assert main(["import", "samples_geo_2026-01-02T03-04-05.6.jsonl", "--json"]) == EXIT_OK
+    out, err = capsys.readouterr()
+    assert [case["theirs"] for case in json.loads(out)["runs"][0]["cases"]] == theirs
+    assert ("of the score wer less is better, as results_2026-01-02T03-04-05.6.json says" in err) == (theirs[0] is None)
+
+
+@pytest.mark.parametrize(
     ("targets", "outputs", "acc", "options", "references", "note"),
     [
         # The right option is the second one.
@@ -474,6 +492,10 @@ _HUGE, _DEEP = 10**400, json.loads("[" * 450 + "]" * 450)
         (lambda: json.loads(inspect_log(1)), ("samples", 1, "scores", "match", "value"), 7, None),
         (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), "Yes", 1.0),
         (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), "false", 0.0),
+        *(
+            (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), value, None)
+            for value in ({"a": 1, "b": 0}, [1, 0], "good")
+        ),
         (lambda: json.loads(inspect_log(1)), ("samples", 0, "target"), 4, 1.0),
         (lambda: json.loads(inspect_log(1)), ("samples", 0, "input"), _DEEP, "left out"),
         (lambda: json.loads(inspect_log(1)), ("samples", 0), {"score": 1, "input": "attachment://a", "attachments": {"a": 5}}, 1.0),
@@ -496,7 +518,9 @@ def test_an_odd_value_is_no_verdict(
     else:
         has_scale = value in (_HUGE, 7)
         assert (json.loads(out)["runs"][0]["cases"][0]["theirs"], "its scores are not all from 0 to 1" in err) == (theirs, has_scale)
-        assert err.count("\n") == has_scale
+        is_odd = (isinstance(value, dict | list) and "score" not in value) or value == "good"
+        assert ("1 sample has a score match that is neither a number nor a letter of Inspect, so not judged\n" in err) == is_odd
+        assert err.count("\n") == has_scale + is_odd
 
 
 @pytest.mark.parametrize("chances", [[_HUGE, -1.0], [float("nan"), -1.0], ["x", "y"]])
