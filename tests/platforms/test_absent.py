@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_run import evalsuite
+from tests.command_server import command_server
 from tests.conftest import ROOT, copy_example, made_once
 from tests.processes import finished
 
@@ -27,9 +29,14 @@ WAYS = [
 ]
 
 
-def on(system: str, folder: Path, *words: object, encoding: str | None = None) -> subprocess.CompletedProcess[str]:
-    """A command of a user on that system; cp1252 is what a terminal of Windows may have."""
-    encoding = encoding or ("cp1252" if system == "win32" else "utf-8")
+def encoding_of(system: str) -> str:
+    """What a terminal there may have."""
+    return "cp1252" if system == "win32" else "utf-8"
+
+
+def on(system: str, folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """A command of a user on that system."""
+    encoding = encoding_of(system)
     paths = os.pathsep.join((str(Path(__file__).parent / "absent"), str(ROOT)))
     # Temporary folders of its own: without locks they look like a dead run's to the other tests of this machine.
     environment = {**os.environ, "TMPDIR": str(folder), "EVALSUITE_TEST_ABSENT": system, "PYTHONPATH": paths, "PYTHONIOENCODING": encoding}
@@ -48,7 +55,7 @@ def as_here(example: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
     """The run of the example on this system, and what it printed."""
 
     def make(folder: Path) -> None:
-        here = on("", folder, "run", example[0], "--gold", example[1], "--no-cache", "--out", folder / "run")
+        here = evalsuite("run", example[0], "--gold", example[1], "--no-cache", "--out", folder / "run", cwd=folder)
         assert here.returncode == 0
         (folder / "printed").write_text(here.stdout, encoding="utf-8")
 
@@ -92,7 +99,9 @@ def test_other_commands(system: str, n: int | None, example: tuple[Path, Path], 
         if command[0] == "doctor":
             assert there.returncode == 0
         else:
-            here = on("", tmp_path, *command, encoding="cp1252" if system == "win32" else "utf-8")
+            encoding = encoding_of(system)
+            environment = {**os.environ, "PYTHONIOENCODING": encoding}
+            here = command_server().run(command, cwd=tmp_path, env=environment, encoding=encoding)
             assert (there.returncode, there.stdout, there.stderr) == (here.returncode, here.stdout, here.stderr), command
 
 
