@@ -32,6 +32,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 _MESSAGE_BYTES, _LONGEST_FOLDER = 1 << 18, 50
+COMMAND = "evalsuite.cli:main"
 # For a shell the text between the first lines is a command, for Python a string: a `#!` line with the interpreter's path ends at a space.
 _SCRIPT = """#!/bin/sh
 '''exec' "{python}" -IS "$0" "$@"
@@ -125,12 +126,22 @@ class CommandServer:
         return process
 
     def start(
-        self, words: Sequence[object], streams: tuple[int, int, int], *, cwd: Path, env: Mapping[str, str], has_terminal: bool = False
+        self,
+        words: Sequence[object],
+        streams: tuple[int, int, int],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        has_terminal: bool = False,
+        call: str = COMMAND,
     ) -> Command:
-        """Start `evalsuite WORDS` with these descriptors as its three streams; `has_terminal` makes stdin its controlling terminal."""
+        """Start `evalsuite WORDS` with these descriptors as its three streams; `has_terminal` makes stdin its controlling terminal.
+
+        `call` is another function `module:name` to be called with `words` as arguments of its process.
+        """
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         connection.connect(str(self._place))
-        request = {"words": [str(word) for word in words], "cwd": str(cwd), "env": dict(env), "has_terminal": has_terminal}
+        request = {"words": [str(word) for word in words], "cwd": str(cwd), "env": dict(env), "has_terminal": has_terminal, "call": call}
         request["fork_servers"] = str(self.fork_servers)
         socket.send_fds(connection, [json.dumps(request).encode("utf-8", "surrogateescape")], streams)
         return Command(int(connection.recv(64)), connection)
@@ -154,13 +165,14 @@ class CommandServer:
         text: str | None = None,
         seconds: float = 120.0,
         encoding: str = "utf-8",
+        call: str = COMMAND,
     ) -> "subprocess.CompletedProcess[str]":
-        """Run `evalsuite WORDS` to its end, `text` on stdin; raises `AssertionError` after `seconds`."""
+        """Run `evalsuite WORDS`, or `call` (see `start`), to its end, `text` on stdin; raises `AssertionError` after `seconds`."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:
             given.write((text or "").encode())
             given.seek(0)
             streams = (given.fileno(), out.fileno(), err.fileno())
-            command = self.start(words, streams, cwd=cwd, env=os.environ if env is None else env)
+            command = self.start(words, streams, cwd=cwd, env=os.environ if env is None else env, call=call)
             try:
                 code = command.wait(seconds)
             except subprocess.TimeoutExpired as late:
@@ -340,11 +352,11 @@ def _be_command(request: dict[str, Any], streams: Sequence[int]) -> None:
         _open_streams()
         sys.path[0] = request["cwd"]
         sys.argv = [str(ROOT / "evalsuite" / "__main__.py"), *request["words"]]
-        from evalsuite.cli import main
-
+        module, _, name = request.get("call", COMMAND).partition(":")
+        main = getattr(importlib.import_module(module), name)
         with forked_fork_servers(Path(request["fork_servers"])):
             try:
-                code = main()
+                code = main() or 0
             except SystemExit as stop:
                 code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         atexit._run_exitfuncs()

@@ -13,9 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.command_server import forked_fork_servers
-from tests.conftest import ROOT
-from tests.processes import finished
+from tests.command_server import command_server
 
 SERVERS = ("postgres", "snowflake", "bigquery")
 _ASKED = frozenset({"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.sendto"})
@@ -24,12 +22,12 @@ _events: list[str] = []
 
 
 def run_cut(*scenes: tuple[Sequence[Sequence[str]], Path]) -> list[list[dict[str, Any]]]:
-    """Runs the lines of each scene in its folder, all of them in one process.
+    """Runs the lines of each scene in its folder, all of them in one process, a fork of the command server.
 
     For each line its exit code, what it printed on both streams, and the `events`: what it asked of the network, engines included.
     """
     lines = [(str(folder), line) for lines, folder in scenes for line in lines]
-    done = finished([sys.executable, "-m", "tests.cut_network"], text=json.dumps(lines), cwd=ROOT, seconds=600)
+    done = command_server().run((), text=json.dumps(lines), call="tests.cut_network:main", seconds=600)
     assert done.returncode == 0, done.stderr
     found = map(json.loads, done.stdout.splitlines())
     return [[next(found) for _ in lines] for lines, _ in scenes]
@@ -77,15 +75,7 @@ def main() -> None:
     for folder, line in lines:
         os.chdir(folder)
         _events.clear()
-        with (
-            forked_fork_servers(),
-            contextlib.redirect_stdout(io.StringIO()) as out,
-            contextlib.redirect_stderr(io.StringIO()) as complaint,
-        ):
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as complaint:
             code = _look_at_viewer() if line[0] == "view" else evalsuite(line)
         said = {"line": " ".join(line), "code": code, "events": list(_events), "out": out.getvalue(), "errors": complaint.getvalue()}
         print(json.dumps(said), file=shown, flush=True)
-
-
-if __name__ == "__main__":
-    main()

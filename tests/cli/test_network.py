@@ -22,39 +22,40 @@ LOGINS = {
     "postgres": {"engine": "postgres", "host": "db.example.org", "user": "reader", "password": "p4ss", "prefix": ["local"]},
 }
 SERVICE = {"type": "service_account", "project_id": "acme", "client_email": "r@acme.iam.gserviceaccount.com", "private_key": "-----BEGIN"}
+# HERE is `--isolation none`: workers have walls of their own, and what they do is heard in this process alone.
 LINES = """
     run sub --gold GOLD --out .evalsuite/runs/first
-    run sub --gold GOLD --isolation none --no-cache --jobs 1 --out .evalsuite/runs/second
-    run sub --gold GOLD --shard 1/2 --out parts/1 -q
-    run sub --gold GOLD --shard 2/2 --out parts/2 -q
+    run sub --gold GOLD HERE --no-cache --jobs 1 --out .evalsuite/runs/second
+    run sub --gold GOLD --shard 1/2 --out parts/1 -q HERE
+    run sub --gold GOLD --shard 2/2 --out parts/2 -q HERE
     check ID --result_dir sub --gold_dir GOLD --explain
     check ID --run .evalsuite/runs/first
     explain ID --run .evalsuite/runs/first
     validate sub --gold GOLD
-    leaderboard sub other --gold GOLD
+    leaderboard sub other --gold GOLD HERE
     report .evalsuite/runs/first -o report.html -o report.json
     margins .evalsuite/runs/first
     merge parts/1 parts/2 --out whole
-    rescore .evalsuite/runs/first --rules strict
-    verify .evalsuite/runs/first
-    drift .evalsuite/runs/first
+    rescore .evalsuite/runs/first --rules strict HERE
+    verify .evalsuite/runs/first HERE
+    drift .evalsuite/runs/first HERE
     bundle ID --run .evalsuite/runs/first
     runs list
-    compare .evalsuite/runs/first other
+    compare .evalsuite/runs/first other HERE
     samples .evalsuite/runs/first .evalsuite/runs/second
     agree .evalsuite/runs/first .evalsuite/runs/second
     export .evalsuite/runs/first log.json
     import samples_cities.jsonl
-    run other --gold GOLD --out .evalsuite/runs/third -q
+    run other --gold GOLD --out .evalsuite/runs/third -q HERE
     sql "select count(*) from results"
     view
     doctor GOLD
     what sub
     connections list --gold GOLD
-    gold check GOLD
+    gold check GOLD HERE
     gold lint GOLD
-    gold audit GOLD --seconds 2 --top 2
-    gold suspects .evalsuite/runs/first .evalsuite/runs/third
+    gold audit GOLD --seconds 2 --top 2 HERE
+    gold suspects .evalsuite/runs/first .evalsuite/runs/third HERE
     gold errata GOLD
     gold contamination GOLD --against sub
     gold convert GOLD --out plain
@@ -70,7 +71,7 @@ LINES = """
 def lines_of(made: Checkout) -> list[list[str]]:
     """The lines, about the gold and an instance of a checkout."""
     gold, id_ = str(made.gold_folder.relative_to(made.root)), next(iter(made.gold))
-    texts = [line.replace("GOLD", gold).replace("ID", id_) for line in LINES.strip().splitlines()]
+    texts = [line.replace("GOLD", gold).replace("ID", id_).replace("HERE", "--isolation none") for line in LINES.strip().splitlines()]
     return [shlex.split(text) for text in texts]
 
 
@@ -91,7 +92,7 @@ def files_scene(folder: Path, layout: str) -> tuple[list[list[str]], Path]:
     made = with_logins(make_checkout(folder, layout, 6))
     submit(made, folder / "sub")
     submit(made, folder / "other", seed=2, leave_out=3)
-    (folder / "sub" / f"{next(iter(made.gold))}.csv").write_text("wrong\n-77\n")
+    (folder / "sub" / f"{next(iter(made.gold))}.csv").write_text("wrong\nno\n")
     lines = lines_of(made)
     assert {line[0] for line in lines} == COMMANDS.keys() - ASKING
     return lines, folder
