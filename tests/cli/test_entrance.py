@@ -16,6 +16,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.cli.commands import COMMANDS, LISTED, grouped_name, page, plain_name
 from evalsuite.cli.parser import SECTIONS, HelpCommand, leaves, load_command
+from evalsuite.suites import recognition
 from evalsuite.suites.recognition import recognise
 from tests.cli.test_run import as_json, called, lacks, said, text_gold, text_submission, write_lines
 from tests.conftest import copy_of
@@ -190,8 +191,12 @@ RECOGNISED = [
 ]
 
 
-def test_each_kind_is_recognised(things: Path) -> None:
-    """Files and folders alone and in pairs, in any order: their kind, and the commands with all options that they need."""
+def test_each_kind_is_recognised(things: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files and folders alone and in pairs, in any order: their kind, and the commands with all options that they need.
+
+    They are read here; the tests of commands that are run read them in workers.
+    """
+    monkeypatch.setattr(recognition, "_look_inside_in_worker", lambda path: recognition.look_inside(str(path.absolute())))
     shutil.copy("one.csv", "right_one.csv")
     for words, kind, commands in RECOGNISED:
         told = as_json("what", *words.split())

@@ -20,8 +20,8 @@ def make_place(folder: Path) -> None:
     """Three instances of the example, and a suite whose gold is hidden with a hostile answer that is 100 times gold."""
     copy_example(folder, {"sales_001", "sales_007", "sales_008"})
     for side, rows in (
-        (folder / "hidden/gold", "region,share\nNorth\x1b[31m,0.1275\nSouth,0.4411\n"),
-        (folder / "hidden/answers", "region,share\nNorth\x1b[31m,12.75\nSouth,44.11\n"),
+        (folder / "hidden/gold", "region,share\nNorth\x1b[31m,0.1275\nSouth,0.4411\nEast,0.1926\nWest,0.2388\n"),
+        (folder / "hidden/answers", "region,share\nNorth\x1b[31m,12.75\nSouth,44.11\nEast,19.26\nWest,23.88\n"),
     ):
         (side / "q1").mkdir(parents=True)
         (side / "q1" / "result.csv").write_text(rows)
@@ -41,6 +41,7 @@ def test_the_last_run_is_the_default() -> None:
     The run's folder is enough to show cause, rows and SQL.
     """
     commands = ("explain sales_007", "report", "margins", "bundle sales_007 -o case.md")
+    note, other = "note        the saved run gives another reason: ", "note: the saved run gives another verdict: its answer or gold has "
     for words in commands:
         assert "no run is named, and there is none in .evalsuite/runs" in said(words, code=2)
     for only in ("sales_001", "sales_007"):
@@ -50,12 +51,12 @@ def test_the_last_run_is_the_default() -> None:
         shown = called(*words.split(), cwd=Path())
         assert f"note: the last run, {name}\n" in shown.stderr, words
         Path("case.md").unlink(missing_ok=True)
-        assert said(f"{words} {name if ' ' not in words else f'--run {name}'}", code=shown.returncode) == shown.stdout, words
+        if not words.startswith("bundle"):
+            assert said(f"{words} {name if ' ' not in words else f'--run {name}'}", code=shown.returncode) == shown.stdout, words
+        assert not any(text in shown.stdout + shown.stderr for text in (note, other)), words
         if words == commands[0]:
             assert not lacks(shown.stdout, "proved      rows scrambled", "EXCEPT ALL")
     # An answer that changed since is explained as it is now, with a note; at a level that hides reasons without it.
-    note, other = "note        the saved run gives another reason: ", "note: the saved run gives another verdict: its answer or gold has "
-    assert note not in said("explain sales_007")
     # From elsewhere the files are those of the run's history, and a note says so, even if a submission of that name is here.
     run_folder, elsewhere = find_runs()[-1].folder.resolve(), Path("elsewhere")
     (elsewhere / "example_submission_folder").mkdir(parents=True)
@@ -66,14 +67,12 @@ def test_the_last_run_is_the_default() -> None:
     # Under other rules a right answer has another reason.
     assert "why         8 rows match" in (right := said(f"explain sales_001 --rules strict --run {find_runs()[0].name}"))
     assert note not in right
-    commands = ("check sales_007", "bundle sales_007 -o changed.md")
-    assert not any(other in called(*words.split(), cwd=Path()).stderr for words in commands)
-    Path("changed.md").unlink()
+    assert other not in called("check", "sales_007", cwd=Path()).stderr
     file = next(Path("example_submission_folder/sales_007").glob("*.csv"))
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:2]))
     assert note in said("explain sales_007")
     assert note not in said("explain sales_007 --reveal status")
-    assert all(other in called(*words.split(), cwd=Path()).stderr for words in commands)
+    assert all(other in called(*words.split(), cwd=Path()).stderr for words in ("check sales_007", commands[-1]))
     assert other not in called("check", "sales_007", "--reveal", "status", cwd=Path()).stderr
     assert other not in called("check", "sales_007", "--gold", "gold", cwd=Path()).stderr
 

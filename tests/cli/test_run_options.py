@@ -126,7 +126,7 @@ def test_watch_scores_again_on_change(place: Path) -> None:
 
 def test_watch_says_what_moved_and_does_not_watch_itself(place: Path) -> None:
     """The rows that are now something else and both scores stand above the last line; what the run writes into the folder is no change."""
-    options = ["--failures", "-o", "sub/report.html", "--out", "sub/kept"]
+    options = ["--failures", "-o", "sub/report.md", "--out", "sub/kept", "--isolation", "none"]
     command = [sys.executable, "-m", "evalsuite", "run", "sub", "--gold", "gold", "--watch", *options]
     with started(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -139,7 +139,7 @@ def test_watch_says_what_moved_and_does_not_watch_itself(place: Path) -> None:
     assert "changed: sub/results_metadata.jsonl\n" in shown
     assert shown[-3:] == ["moved: a right to wrong, b wrong to right\n", "score: 50.0 % to 50.0 %\n", "done: 50.0 % (no gate set)\n"]
     assert (process.returncode, rest) == (130, "")
-    assert (place / "sub/report.html").exists()
+    assert (place / "sub/report.md").exists()
 
 
 def test_a_watched_place_may_be_a_file(tmp_path: Path) -> None:

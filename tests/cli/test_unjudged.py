@@ -30,7 +30,8 @@ place = copy_of(make_place)
 
 
 def lines(words: str, code: int = 0) -> list[str]:
-    """The lines that a command prints, which ends with this code."""
+    """The lines that a command prints, which ends with this code; it scores without isolation and so quickly."""
+    words += " --isolation none" * (words.split()[0] in ("run", "rescore", "compare", "leaderboard"))
     return called(*shlex.split(words), cwd=Path()).stdout.splitlines() if code == 2 else said(words, code=code).splitlines()
 
 
@@ -67,19 +68,19 @@ def test_nothing_judged_has_no_score(place: Path) -> None:
     assert [summary[key] for key in ("score", "official", "strict", "interval_95", "se", "reference_ratio")] == [None] * 6
     assert lines("run a_judge --gold judge_only -q --fail-under 0 --no-save", 1)[-1].startswith("done: nothing judged (0 of 4)")
     assert "undecided" in lines(f"compare '{folder}' '{folder}' --fail-on-regression -q", 1)[-1]
-    shown = lines("compare a b --gold gold --alpha 0.2 --fail-on-regression -q --isolation none", 4)
+    shown = lines("compare a b --gold gold --alpha 0.2 --fail-on-regression -q", 4)
     assert shown == ["done: no regression shown at alpha 0.2, but the gate depends on answers without a score: a, b (exit 4)"]
-    board = as_json("leaderboard a_judge b_judge --gold judge_only", code=4)
+    board = as_json("leaderboard a_judge b_judge --gold judge_only --isolation none", code=4)
     assert [(row["rank"], row["score"], row["n_judged"]) for row in board["rows"]] == [(None, None, 0)] * 2
 
 
 def test_a_submission_with_unjudged_rows_has_no_rank_unless_that_is_allowed(place: Path) -> None:
     """Its judged mean is shown; allowed, all are ranked over the instances on which each of them was judged."""
-    board = as_json("leaderboard a b --gold gold", code=4)
+    board = as_json("leaderboard a b --gold gold --isolation none", code=4)
     assert [(row["rank"], row["score"], row["score_low"], row["score_high"]) for row in board["rows"]] == [(None, 0.8, 4 / 9, 8 / 9)] * 2
     shown = lines("leaderboard a b --gold gold", 4)
     assert shown[-1] == "done: 0 submissions ranked (0 new, 2 reused), 2 not ranked: not all was judged (exit 4)"
-    board = as_json("leaderboard a b --gold gold --allow-unscored")
+    board = as_json("leaderboard a b --gold gold --allow-unscored --isolation none")
     assert [(row["rank"], row["score"]) for row in board["rows"]] == [(1, 0.8)] * 2
     assert board["notes"] == ["ranked over the 5 of 9 instances on which each of them was judged"]
 
@@ -114,13 +115,13 @@ def test_an_answer_without_a_value_passes_no_gate(place: Path) -> None:
         assert lines(f"{command.format(f'{folder}2')} --fail-under 0.8")[-1].endswith("(gate 80.0 % met)")
         assert lines(f"{command.format(f'{folder}3')} --fail-under 0.9 --allow-unscored")[-1].endswith("(gate 90.0 % met)")
     text_submission(place / "full", **dict.fromkeys(checks, "Paris") | {"w": "A dog ate 5 red apples in Paris."})
-    compared = "compare full empty --gold words --isolation none -q --fail-under 0.9"
+    compared = "compare full empty --gold words -q --fail-under 0.9"
     last = "done: empty: the same on every compared instance, empty 100.0 %"
     assert lines(compared, 4) == [f"{last}, but the gate depends on answers without a score: empty (exit 4)"]
     assert lines(f"{compared} --allow-unscored") == [f"{last} (gate 90.0 % met)"]
     rows = [{"instance_id": id_, "answer_type": "answer", "answer_or_path": "!!!" if id_ == "w" else "Paris"} for id_ in checks]
     write_lines(place / "twice/results_metadata.jsonl", *rows, *rows)
-    sampled = "run twice --gold words -q --samples 2 --no-save --isolation none --fail-under"
+    sampled = "run twice --gold words -q --samples 2 --no-save --fail-under"
     assert lines(f"{sampled} 0.9", 4)[-1].endswith(", the mean of 2 samples, 2 unscored (exit 4)")
     assert lines(f"{sampled} 0.8")[-1].endswith("(gate 80.0 % met)")
 
