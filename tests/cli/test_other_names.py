@@ -187,9 +187,8 @@ scored = copy_of(make_scored)
         ("connections list", "--databases nowhere", "", "nowhere: no such folder"),
         ("connections test", "--databases nowhere", "", "nowhere: no such folder"),
         ("suite run s --from qa.csv --candidate model", "again --input turned", "done: 50.0 %", "done: 0.0 %"),
-        ("suite run s --from qa.csv --candidate model", "again -o report.md", "", "report.md"),
         ("suite run s --from qa.csv --candidate model", "again --json", "next: ", '"n_judged"'),
-        ("suite run s --from qa.csv --candidate model", "again --quiet", "next: ", ""),
+        ("suite run s --from qa.csv --candidate model", "again --quiet -o report.md", "next: ", "report.md"),
         ("suite try qa.csv --candidate model --reference right", "--scorer exact_match", "by string_match", "by exact_match"),
     ],
 )

@@ -19,8 +19,7 @@ from evalsuite.sandbox.rpc_client import RpcClient
 from evalsuite.scorers.metrics.bertscore import BertScore, TransformersEmbedder
 from evalsuite.scorers.metrics.prose import HedgingLanguage
 from tests.analysis.gold_checks.test_suspects import runs
-from tests.cli.test_run import as_json, lacks, said, text_gold, text_submission, write_lines
-from tests.command_server import command_server
+from tests.cli.test_run import as_json, called, lacks, said, text_gold, text_submission, write_lines
 from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -58,19 +57,21 @@ def one_check(folder: Path, func: str, name: str = "a", **parameters: object) ->
     write_lines(folder / "x_eval.jsonl", {"instance_id": name, "evaluation": {"func": func, "parameters": parameters}})
 
 
-def in_process(*words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own: a plugin is registered for good."""
-    return command_server().run(words, cwd=Path.cwd(), text=text)
+def typed(*words: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    """The command with that text on stdin; a plugin that it is given is forgotten by the next."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.StringIO(text))
+        return called(*words, cwd=Path())
 
 
 def test_drift_with_a_plugin(place: Path) -> None:
     """A run with a scorer from outside the gold folder is scored again only if `drift` is given the file."""
-    assert in_process("run", "sub", "--gold", "gold", "--plugin", "plug.py", "-q", "--isolation", "none").returncode == 0
-    (without,) = json.loads(in_process("drift", "--json").stdout)["runs"]
+    assert typed("run", "sub", "--gold", "gold", "--plugin", "plug.py", "-q", "--isolation", "none").returncode == 0
+    (without,) = json.loads(typed("drift", "--json").stdout)["runs"]
     assert "unknown scorer 'twice'" in without["problem"]
-    (with_it,) = json.loads(in_process("drift", "--plugin", "plug.py", "--json").stdout)["runs"]
+    (with_it,) = json.loads(typed("drift", "--plugin", "plug.py", "--json").stdout)["runs"]
     assert (with_it["problem"], with_it["n"], with_it["n_moved"]) == ("", 1, 0)
-    assert ["twice" in in_process("scorers", *more).stdout for more in ([], ["--plugin", "plug.py"])] == [False, True]
+    assert ["twice" in typed("scorers", *more).stdout for more in ([], ["--plugin", "plug.py"])] == [False, True]
 
 
 def test_programs_without_a_sandbox(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,13 +157,13 @@ def test_a_review_with_a_plugin(place: Path) -> None:
     """Instances with a scorer from outside the gold folder are reviewed only if the file is given."""
     for name, answer in (("s1", "hohoho"), ("s2", "ho"), ("s3", "hohohoho")):
         text_submission(Path(name), a=answer)
-        made = in_process("run", name, "--gold", "gold", "--plugin", "plug.py", "-q", "--isolation", "none", "--out", f"runs/{name}")
+        made = typed("run", name, "--gold", "gold", "--plugin", "plug.py", "-q", "--isolation", "none", "--out", f"runs/{name}")
         assert made.returncode == 0, made.stderr
     words = ["gold", "review", "s1", "s2", "s3", "--runs", "runs", "--isolation", "none"]
     words += ["--author", "M", "--evidence", "https://example.org"]
-    without = in_process(*words, text="s\n")
+    without = typed(*words, text="s\n")
     assert (without.returncode, "unknown scorer 'twice'" in without.stderr) == (2, True)
-    assert in_process(*words, "--plugin", "plug.py", text="s\n").stdout.endswith("0 entries written, of 1 instances to look at\n")
+    assert typed(*words, "--plugin", "plug.py", text="s\n").stdout.endswith("0 entries written, of 1 instances to look at\n")
 
 
 def test_the_viewers_address(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,8 +359,8 @@ def test_a_plugin_outside_the_gold_folder(place: Path, words: str, why: str) -> 
     text_submission(Path("other"), a="ho")
     for name in ("sub", "other") if "runs/" in words else ():
         made = ("run", name, "--gold", "gold", "--plugin", "plug.py", "--out", f"runs/{name}", "-q", "--isolation", "none")
-        assert in_process(*made).returncode == 0
-    without, with_it = (in_process(*words.split(), *more) for more in ([], ["--plugin", "plug.py"]))
+        assert typed(*made).returncode == 0
+    without, with_it = (typed(*words.split(), *more) for more in ([], ["--plugin", "plug.py"]))
     # Suspects are looked for without the answers that cannot be scored again.
     assert without.returncode == (0 if "suspects" in words else 2)
     assert ["unknown scorer 'twice'" in one.stdout + one.stderr for one in (without, with_it)] == [True, False], with_it
@@ -373,7 +374,7 @@ def test_a_bundle_is_scored_as_isolated_as_asked(place: Path, isolation: str, ve
     Path("plug.py").write_text(
         Path("plug.py").read_text().replace("    value", "    try:\n        value", 1).replace("    return", WITHOUT)
     )
-    shown = in_process(*f"bundle a --gold gold --result_dir sub --plugin plug.py --isolation {isolation}".split())
+    shown = typed(*f"bundle a --gold gold --result_dir sub --plugin plug.py --isolation {isolation}".split())
     assert (shown.returncode, f"twice says {verdict}" in shown.stdout) == (0, True), shown.stdout
 
 

@@ -33,6 +33,12 @@ def called(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[
     return subprocess.CompletedProcess(words, code, out.getvalue(), errors.getvalue())
 
 
+def quick(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """`called`, where what scores does so in this process too: for tests that are not about workers."""
+    is_scoring = arguments[0] in ("run", "compare", "leaderboard", "rescore", "verify")
+    return called(*arguments, *["--isolation", "none"] * is_scoring, cwd=cwd)
+
+
 def said(line: str, *more: object, code: int = 0) -> str:
     """What a command prints on stdout, on stderr where it ends with 2; it ends with that code."""
     done = called(*shlex.split(line), *more, cwd=Path())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_run import as_json, called, said, text_submission, write_lines
+from tests.cli.test_run import as_json, quick, said, text_submission, write_lines
 from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -30,9 +30,10 @@ place = copy_of(make_place)
 
 
 def lines(words: str, code: int = 0) -> list[str]:
-    """The lines that a command prints, which ends with this code; it scores without isolation and so quickly."""
-    words += " --isolation none" * (words.split()[0] in ("run", "rescore", "compare", "leaderboard"))
-    return called(*shlex.split(words), cwd=Path()).stdout.splitlines() if code == 2 else said(words, code=code).splitlines()
+    """The lines that a command prints, which ends with this code."""
+    done = quick(*shlex.split(words), cwd=Path())
+    assert done.returncode == code, (words, done)
+    return done.stdout.splitlines()
 
 
 def test_the_headline_is_the_mean_of_what_was_judged(place: Path) -> None:
