@@ -55,9 +55,9 @@ def test_two_folders_are_scored_and_compared(place: Path) -> None:
 
 def test_a_regression_ends_with_one_and_says_so(place: Path) -> None:
     """The gate holds for the worse candidate, not the other way round, and not below alpha."""
-    assert said("compare good bad --fail-on-regression -q", code=1) == "done: worse than good: bad (exit 1)\n"
-    assert said("compare bad good --fail-on-regression -q") == "done: no regression shown at alpha 0.05\n"
-    assert main(["compare", "good", "bad", "--fail-on-regression", "--alpha", "0.001", "-q"]) == 0
+    assert said("compare good bad --isolation none --fail-on-regression -q", code=1) == "done: worse than good: bad (exit 1)\n"
+    assert said("compare bad good --isolation none --fail-on-regression -q") == "done: no regression shown at alpha 0.05\n"
+    assert main(["compare", "good", "bad", "--isolation", "none", "--fail-on-regression", "--alpha", "0.001", "-q"]) == 0
 
 
 def test_runs_are_known_by_name_folder_and_given_name(place: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_folder_is_scored_against_the_gold_of_the_run(place: Path) -> None:
     """Beside a run, its gold is the default, not a folder `gold` that happens to stand here."""
     (place / "gold").rename(place / "elsewhere")
     write_gold(place / "gold", n=3)
-    said("compare good bad -q")
+    said("compare good bad --isolation none -q")
     said("run good --gold elsewhere --out r2 -q")
     assert as_json("compare r2 bad")["candidates"][0]["total"]["n"] == N
 
@@ -117,7 +117,7 @@ def test_long_lists_are_cut_with_a_count(place: Path) -> None:
 def test_files_of_every_format_hold_the_numbers(place: Path) -> None:
     """CSV rows, the JSON object, Markdown tables and plain text, written side by side."""
     files = [f"out/c{ending}" for ending in (".csv", ".json", ".md", ".txt")]
-    said("compare good bad -q", *(f"--output={file}" for file in files))
+    said("compare good bad --isolation none -q", *(f"--output={file}" for file in files))
     table, whole, markdown, text = ((place / file).read_text() for file in files)
     rows = list(csv.DictReader(table.splitlines()))
     assert [row["part"] for row in rows] == ["total", "scorer", "group", "group"]

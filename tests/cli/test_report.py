@@ -61,7 +61,7 @@ def test_gold_is_shown_at_cells_only(ending: str, secret: Path) -> None:
 @pytest.mark.parametrize("options", [[], ["--verbose"], ["--json"], ["--github"], ["-x", "--only=number"], ["--quiet"]])
 def test_what_is_printed_hides_gold_too(options: list[str], secret: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The terminal, --json, annotations and the first failure hold nothing of hidden gold; with --reveal cells they do."""
-    command = ["run", str(secret / "submission"), "--gold", str(secret / "gold"), "--no-save", *options]
+    command = ["run", str(secret / "submission"), "--gold", str(secret / "gold"), "--no-save", "--isolation", "none", *options]
     main(command)
     shown = capsys.readouterr()
     assert marks_in(shown.out + shown.err) == []

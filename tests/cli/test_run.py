@@ -100,7 +100,7 @@ def test_example_is_scored() -> None:
 
 def test_denominator_is_all_of_gold(toy: tuple[Path, Path]) -> None:
     """A missing answer counts 0; the reference's ratio over what was handed in stands beside it."""
-    summary = json.loads(called("run", toy[0], "--gold", toy[1], "--json", "--no-save").stdout)["summary"]
+    summary = json.loads(quick("run", toy[0], "--gold", toy[1], "--json", "--no-save").stdout)["summary"]
     assert (summary["n_gold"], summary["n_submitted"], summary["counts"]["missing"]) == (3, 2, 1)
     assert summary["score"] == pytest.approx(1 / 3)
     assert summary["reference_ratio"] == 0.5
@@ -134,12 +134,12 @@ def test_two_runs_are_equal_but_for_seconds(toy: tuple[Path, Path], tmp_path: Pa
 def test_out_replaces_a_run_and_refuses_other_folders(toy: tuple[Path, Path], tmp_path: Path) -> None:
     """--out is the run folder itself: an earlier run is replaced, a folder with other things in it is refused and left alone."""
     out = tmp_path / "run"
-    assert called("run", toy[0], "--gold", toy[1], "--out", out).returncode == 0
-    assert called("run", toy[0], "--gold", toy[1], "--out", out).returncode == 0
+    assert quick("run", toy[0], "--gold", toy[1], "--out", out).returncode == 0
+    assert quick("run", toy[0], "--gold", toy[1], "--out", out).returncode == 0
     other = tmp_path / "precious"
     other.mkdir()
     (other / "thesis.txt").write_text("do not lose")
-    refused = called("run", toy[0], "--gold", toy[1], "--out", other)
+    refused = quick("run", toy[0], "--gold", toy[1], "--out", other)
     assert refused.returncode == 2
     assert f"error: {other} is not empty and not a run folder" in refused.stderr
     assert [entry.name for entry in other.iterdir()] == ["thesis.txt"]
@@ -147,13 +147,13 @@ def test_out_replaces_a_run_and_refuses_other_folders(toy: tuple[Path, Path], tm
 
 def test_quiet_prints_the_last_line_only(toy: tuple[Path, Path]) -> None:
     """--quiet prints one line, the same that ends the report."""
-    assert called("run", toy[0], "--gold", toy[1], "--no-save", "--quiet").stdout == "done: 33.3 % (no gate set)\n"
+    assert quick("run", toy[0], "--gold", toy[1], "--no-save", "--quiet").stdout == "done: 33.3 % (no gate set)\n"
 
 
 @pytest.mark.parametrize(("gate", "code", "line"), [("0.3", 0, "(gate 30.0 % met)"), ("0.34", 1, "below the gate of 34.0 % (exit 1)")])
 def test_gate(toy: tuple[Path, Path], gate: str, code: int, line: str) -> None:
     """--fail-under decides between exit 0 and 1, and the last line says so."""
-    done = called("run", toy[0], "--gold", toy[1], "--no-save", "--quiet", "--fail-under", gate)
+    done = quick("run", toy[0], "--gold", toy[1], "--no-save", "--quiet", "--fail-under", gate)
     assert (done.returncode, line in done.stdout) == (code, True)
 
 
@@ -161,16 +161,16 @@ def test_gate_of_the_suite(toy: tuple[Path, Path]) -> None:
     """fail_under in suite.yaml is the gate where the command line sets none; one of the command line counts, also a gate of 0."""
     (toy[1] / "suite.yaml").write_text("fail_under: 0.9\n")
     run = "run", toy[0], "--gold", toy[1], "--no-save", "--quiet"
-    assert [called(*run, *gate).returncode for gate in ([], ["--fail-under", "0"], ["--fail-under", "0.3"])] == [1, 0, 0]
+    assert [quick(*run, *gate).returncode for gate in ([], ["--fail-under", "0"], ["--fail-under", "0.3"])] == [1, 0, 0]
 
 
 def test_strict_gate_counts_warnings(toy: tuple[Path, Path]) -> None:
     """--strict makes a warning exit 1, here an id that gold does not have; a missing answer is neither a warning nor a fault."""
-    assert called("run", toy[0], "--gold", toy[1], "--no-save", "--strict", "--quiet").returncode == 0
+    assert quick("run", toy[0], "--gold", toy[1], "--no-save", "--strict", "--quiet").returncode == 0
     with (toy[0] / "results_metadata.jsonl").open("a") as lines:
         lines.write('{"instance_id": "zzz", "answer_type": "answer", "answer_or_path": "x"}\n')
-    assert called("run", toy[0], "--gold", toy[1], "--no-save").returncode == 0
-    done = called("run", toy[0], "--gold", toy[1], "--no-save", "--strict", "--quiet")
+    assert quick("run", toy[0], "--gold", toy[1], "--no-save").returncode == 0
+    done = quick("run", toy[0], "--gold", toy[1], "--no-save", "--strict", "--quiet")
     assert (done.returncode, "1 warning" in done.stdout) == (1, True)
 
 
@@ -187,14 +187,14 @@ def test_selection(toy: tuple[Path, Path]) -> None:
     """--only, --filter and --group choose instances; an unknown id or group is an error with a hint."""
 
     def count(*arguments: str) -> int:
-        done = called("run", toy[0], "--gold", toy[1], "--json", "--no-save", *arguments)
+        done = quick("run", toy[0], "--gold", toy[1], "--json", "--no-save", *arguments)
         return int(json.loads(done.stdout)["summary"]["n_gold"])
 
     (toy[1] / "suite.yaml").write_text("groups:\n  capitals: [a, b]\n")
     assert (count("--only", "a,c"), count("--filter", "[ab]"), count("--group", "capitals")) == (2, 2, 2)
-    unknown = called("run", toy[0], "--gold", toy[1], "--only", "aa")
+    unknown = quick("run", toy[0], "--gold", toy[1], "--only", "aa")
     assert (unknown.returncode, "error: no instance 'aa' in gold" in unknown.stderr) == (2, True)
-    group = called("run", toy[0], "--gold", toy[1], "--group", "capital")
+    group = quick("run", toy[0], "--gold", toy[1], "--group", "capital")
     assert "hint: did you mean 'capitals'?" in group.stderr
 
 
@@ -203,7 +203,7 @@ def test_hostile_text_cannot_touch_the_terminal(tmp_path: Path) -> None:
     gold = text_gold(tmp_path / "gold", a="Paris")
     sub = tmp_path / "sub"
     write_lines(sub / "results_metadata.jsonl", {"instance_id": "a", "answer_type": "file", "answer_or_path": "\x1b[2J[red]x\n\u202e.csv"})
-    shown = called("run", sub, "--gold", gold, "--no-save").stdout
+    shown = quick("run", sub, "--gold", gold, "--no-save").stdout
     assert "\x1b" not in shown
     assert "\u202e" not in shown
 
@@ -223,7 +223,7 @@ def test_extra_gold_keys_are_shown_not_blamed(tmp_path: Path) -> None:
     sub = text_submission(tmp_path / "sub", a="Paris")
     shown = called("check", "a", "--result_dir", sub, "--gold_dir", tmp_path / "gold").stdout
     assert "Capital of France?" in shown
-    assert called("run", sub, "--gold", tmp_path / "gold", "--no-save", "--strict", "--quiet").returncode == 0
+    assert quick("run", sub, "--gold", tmp_path / "gold", "--no-save", "--strict", "--quiet").returncode == 0
 
 
 def test_unknown_parameter_is_the_instances_gold_fault(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_unknown_parameter_is_the_instances_gold_fault(tmp_path: Path) -> None:
     ]
     write_lines(tmp_path / "gold" / "toy_eval.jsonl", *rows)
     sub = text_submission(tmp_path / "sub", a="Paris", b="Rome")
-    run = json.loads(called("run", sub, "--gold", tmp_path / "gold", "--json", "--no-save").stdout)
+    run = json.loads(quick("run", sub, "--gold", tmp_path / "gold", "--json", "--no-save").stdout)
     assert (run["summary"]["counts"]["gold_fault"], run["summary"]["counts"]["scored"]) == (1, 1)
     assert (run["summary"]["score_low"], run["summary"]["score_high"]) == (0.5, 1.0)
     assert any("did you mean 'exclude'?" in warning for warning in run["warnings"])

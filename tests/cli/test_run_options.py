@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli.run_command import snapshot
-from tests.cli.test_run import called, text_gold, text_submission
+from tests.cli.test_run import quick, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished, started
 from tests.terminal.pty_harness import EVALSUITE, run
@@ -36,7 +36,7 @@ def runs(place: Path) -> list[Path]:
 
 def score(place: Path, *options: object) -> subprocess.CompletedProcess[str]:
     """`evalsuite run` there."""
-    return called("run", "sub", "--gold", "gold", *options, cwd=place)
+    return quick("run", "sub", "--gold", "gold", *options, cwd=place)
 
 
 def test_failures_and_verbose(place: Path) -> None:
@@ -97,7 +97,7 @@ def test_last_failed(place: Path) -> None:
     # A run of another gold has no say.
     text_gold(place / "other", z="Kyiv")
     text_submission(place / "sub2", z="Lviv")
-    called("run", "sub2", "--gold", "other", "-q", cwd=place)
+    quick("run", "sub2", "--gold", "other", "-q", cwd=place)
     text_submission(place / "sub", a="Paris", b="Rome", c="Oslo", d="Bern")
     score(place, "--lf", "--quiet")
     assert ids() == ["d"]

@@ -6,27 +6,30 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.core.errors import EXIT_OK, EXIT_USAGE
-from tests.cli.test_run import lacks, said
+from evalsuite.core.errors import EXIT_USAGE
+from tests.cli.test_run import lacks, said, text_submission, write_lines
+from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 SECRET = 987654.25
 
 
+def make_place(folder: Path) -> None:
+    """A run of one wrong number against hidden gold."""
+    write_lines(folder / "gold/x_eval.jsonl", {"instance_id": "n1", "evaluation": {"func": "number_match", "parameters": {"gold": SECRET}}})
+    (folder / "gold/suite.yaml").write_text("hidden: true\n")
+    text_submission(folder / "sub", n1="17")
+    said("run sub --quiet --isolation none")
+
+
+place = copy_of(make_place)
+
+
 @pytest.fixture
-def run_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A run of one wrong number against hidden gold; the working folder is the test's."""
-    monkeypatch.chdir(tmp_path)
-    for folder in ("gold", "sub"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "gold" / "suite.yaml").write_text("hidden: true\n")
-    row = {"instance_id": "n1", "evaluation": {"func": "number_match", "parameters": {"gold": SECRET}}}
-    (tmp_path / "gold" / "x_eval.jsonl").write_text(json.dumps(row) + "\n")
-    answer = {"instance_id": "n1", "answer_type": "answer", "answer_or_path": "17"}
-    (tmp_path / "sub" / "results_metadata.jsonl").write_text(json.dumps(answer) + "\n")
-    assert main(["run", "sub", "--quiet"]) == EXIT_OK
-    return next((tmp_path / ".evalsuite" / "runs").iterdir()).name
+def run_name(place: Path) -> str:
+    """The name of a copy of it, in the working folder."""
+    return next((place / ".evalsuite" / "runs").iterdir()).name
 
 
 QUERY = "select score, reason, details from results"
