@@ -56,7 +56,6 @@ def test_the_last_run_is_the_default() -> None:
         assert not any(text in shown.stdout + shown.stderr for text in (note, other)), words
         if words == commands[0]:
             assert not lacks(shown.stdout, "proved      rows scrambled", "EXCEPT ALL")
-    # An answer that changed since is explained as it is now, with a note; at a level that hides reasons without it.
     # From elsewhere the files are those of the run's history, and a note says so, even if a submission of that name is here.
     run_folder, elsewhere = find_runs()[-1].folder.resolve(), Path("elsewhere")
     (elsewhere / "example_submission_folder").mkdir(parents=True)
@@ -68,6 +67,7 @@ def test_the_last_run_is_the_default() -> None:
     assert "why         8 rows match" in (right := said(f"explain sales_001 --rules strict --run {find_runs()[0].name}"))
     assert note not in right
     assert other not in called("check", "sales_007", cwd=Path()).stderr
+    # An answer that changed since is explained as it is now, with a note; at a level that hides reasons without it.
     file = next(Path("example_submission_folder/sales_007").glob("*.csv"))
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:2]))
     assert note in said("explain sales_007")
