@@ -11,7 +11,7 @@ import pytest
 from evalsuite.core.types import METADATA
 from evalsuite.sandbox.rpc_client import KilledError, RpcClient
 from tests.cli.test_run import as_json, called, evalsuite, lacks, said, write_lines
-from tests.conftest import ROOT
+from tests.conftest import ROOT, copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -28,10 +28,9 @@ def gold_line(instance: str, func: str, **parameters: object) -> dict[str, objec
     return {"instance_id": instance, "evaluation": {"func": func, "parameters": parameters}}
 
 
-@pytest.fixture
-def sub(tmp_path: Path) -> Path:
-    """A submission with a text, a table, a database, two tables, all in order."""
-    folder = tmp_path / "sub"
+def make_sides(place: Path) -> None:
+    """A submission with a text, a table, a database, two tables, all in order; gold's spec for the same, without any gold file."""
+    folder = place / "sub"
     rows = [line("t", "Paris", "answer"), line("f", "r.csv"), line("d", "x.duckdb"), line("m", ["a.csv", "b.csv"], "files")]
     write_lines(folder / "results_metadata.jsonl", *rows)
     for name in ("f/r.csv", "m/a.csv", "m/b.csv", "d/none"):
@@ -40,19 +39,28 @@ def sub(tmp_path: Path) -> Path:
     with duckdb.connect(str(folder / "d" / "x.duckdb")) as connection:
         connection.execute("CREATE TABLE orders (n INTEGER)")
         connection.execute("CREATE VIEW seen AS SELECT 1 AS n")
-    return folder
-
-
-@pytest.fixture
-def gold(tmp_path: Path) -> Path:
-    """Gold's spec for the same instances, without any gold file."""
-    rows = [
+    spec = [
         gold_line("t", "string_match", gold="Paris"),
         gold_line("f", "table_match", gold="r.csv"),
         gold_line("d", "duckdb_match", gold="g.duckdb", condition_tabs=["orders"]),
         gold_line("m", "tables_match", gold=["a.csv", "b.csv"]),
     ]
-    return write_lines(tmp_path / "gold" / "toy_eval.jsonl", *rows).parent
+    write_lines(place / "gold" / "toy_eval.jsonl", *spec)
+
+
+place = copy_of(make_sides)
+
+
+@pytest.fixture
+def sub(place: Path) -> Path:
+    """The submission."""
+    return place / "sub"
+
+
+@pytest.fixture
+def gold(place: Path) -> Path:
+    """The folder of gold."""
+    return place / "gold"
 
 
 def found(*arguments: object) -> tuple[int, list[str]]:
