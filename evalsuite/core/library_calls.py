@@ -77,11 +77,12 @@ class OwnErrors:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Raise the first error that was kept inside the block in place of the error that ended it."""
+        """Raise the first error that was kept inside the block, in place of the one that ended it. A library ignores some: then too."""
         self._errors.clear()
         try:
             yield
         except Exception:
-            if self._errors:
-                raise self._errors.pop(0) from None
-            raise
+            if not self._errors:
+                raise
+        if self._errors:
+            raise self._errors.pop(0)

@@ -37,7 +37,7 @@ from evalsuite.readers.duckdb_cells import header_and_types, quoted_name, read_r
 from evalsuite.readers.file_signatures import LFS_POINTER, format_of, is_lfs_pointer
 from evalsuite.readers.json_text import quote_value
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import DUCKDB_CALLS, SharedFile, check_readable, kept_from_duckdb, open_trusted
+from evalsuite.readers.paths import DUCKDB_CALLS, NO_PLACE, SharedFile, check_readable, kept_from_duckdb, open_trusted
 from evalsuite.sandbox.temp_dirs import TempDir, descriptor_path
 
 _MAGIC = b"DUCK"
@@ -274,6 +274,11 @@ def _check_magic(handle: BinaryIO) -> None:
     raise FaultError("BAD_DUCKDB", f"the file is {form or 'not a DuckDB database'}")
 
 
+def _is_of_disk(text: str) -> bool:
+    """Whether a text of duckdb is about a read that the system refused; of a file that is too short it says something else."""
+    return text.startswith("IO Error: Could not read from file") and not any(os.strerror(number) in text for number in NO_PLACE)
+
+
 @contextmanager
 def _faults(path: Path, limits: Limits) -> Iterator[None]:
     """Turn exceptions of duckdb into faults of the database, the machine's own first; duckdb's own text goes to the debug log only."""
@@ -285,6 +290,8 @@ def _faults(path: Path, limits: Limits) -> Iterator[None]:
         except (duckdb.Error, LibraryError, RecursionError) as error:
             _debug("duckdb: %r", error)
             check_readable(path, limit_bytes=limits["file_bytes"])
+            if type(error) is duckdb.IOException and _is_of_disk(str(error)):
+                raise FaultError("LIMIT", "this machine did not read the database at the first try", side="setup") from None
             found = re.search(r"version number (\d{1,20}), but we can only read (?:storage )?versions (between \d+ and \d+)", str(error))
             raise FaultError(
                 "BAD_DUCKDB", f"the duckdb here reads storage versions {found[2]}, this is {found[1]}" if found else ""

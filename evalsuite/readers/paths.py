@@ -547,6 +547,8 @@ class AnswerFiles:
             seen.mark_changed()
 
 
+# What a system says of a place that no file can have, which a damaged database may name.
+NO_PLACE = (errno.EINVAL, errno.EOVERFLOW)
 # Errors of what duckdb calls, except those that a damaged file causes, such as places beyond its end.
 DUCKDB_CALLS = OwnErrors()
 kept_from_duckdb = DUCKDB_CALLS.kept(ValueError, OverflowError, MemoryError)
@@ -575,7 +577,16 @@ class SharedFile(FileIO):
 
     @kept_from_duckdb
     def read(self, size: int | None = -1) -> bytes:
-        """The next bytes of this thread."""
-        data = os.pread(self.fileno(), os.fstat(self.fileno()).st_size if size is None or size < 0 else size, self.tell())
-        self._places.at = self.tell() + len(data)
-        return data
+        """The next bytes of this thread: all that were asked for, up to the file's end."""
+        left = os.fstat(self.fileno()).st_size if size is None or size < 0 else size
+        parts = list[bytes]()
+        try:
+            while left and (part := os.pread(self.fileno(), left, self.tell())):
+                parts.append(part)
+                left -= len(part)
+                self._places.at = self.tell() + len(part)
+        except OSError as error:
+            if error.errno in NO_PLACE:
+                raise ValueError("a place that no file has") from error
+            raise
+        return b"".join(parts)

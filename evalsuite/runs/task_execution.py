@@ -16,6 +16,7 @@ from typing import Any
 
 from evalsuite.compare.columns import UnreadTable, as_values
 from evalsuite.compare.messages import cheap_margins
+from evalsuite.compare.table_parameters import fold_name
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, FaultError, describe, machine_fault, reason_of, side_of
 from evalsuite.core.plugin_calls import OFFICIAL_CALLBACK, OfficialError, allowing_programs, failure, late_strict, official_only
@@ -210,6 +211,8 @@ def _run_check(task: Task, check: Check, payloads: Mapping[str, Any], helper: He
             form = form, gold_tables(task, check, equal_result=form)
         takes_big = takes_big_tables(entry)
         parameters = usable_parameters(task, check, entry, as_it_comes=takes_big)
+        if entry.marker.reads == "database":
+            _check_asked(form, parameters)
         if not takes_big and entry.marker.reads != "query":
             form = as_values(form)
         with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
@@ -235,6 +238,17 @@ def _find_own_fault(form: Any) -> Fault | None:
     """Return the fault of the machine or the reader in a payload or a part of it; a scorer would blame the answer for it."""
     parts = form.values() if isinstance(form, Mapping) else form if isinstance(form, list | tuple) else [form]
     return next((part for part in parts if isinstance(part, Fault) and side_of(part) in ("setup", "tool")), None)
+
+
+def _check_asked(tables: Mapping[str, Any], parameters: Mapping[str, Any]) -> None:
+    """Raise the machine's fault if the reader was not asked for a table of gold, which would then be missing in every answer.
+
+    So it is if the disk did not give gold's database when the names of its tables were needed (`table_names`), and does now.
+    """
+    if not set(map(fold_name, parameters.get("condition_tabs") or parameters["gold"])) <= set(map(fold_name, tables)):
+        raise FaultError(
+            "LIMIT", "this machine did not read gold's database at first, so the tables of the answer are unknown", side="setup"
+        )
 
 
 def gold_tables(task: Task, check: Check, *, equal_result: Sequence[Table] | None = None) -> Sequence[Table]:

@@ -408,6 +408,39 @@ def test_what_the_machine_fails_at_is_no_fault_of_gold(tmp_path: Path, monkeypat
     assert caught.value.fault.code == "MISSING_FILE"
 
 
+@pytest.mark.parametrize("side", ["answer", "gold"])
+@pytest.mark.parametrize("deed", ["short", errno.EIO, errno.EINVAL])
+def test_a_disk_that_fails_once_is_no_fault_of_the_database(side: str, deed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor are parts of what was asked for; a place that no file has is the file's."""
+    path, calls, before = make(tmp_path / "r.duckdb", T), list[int](), os.pread
+
+    def read_part(descriptor: int, size: int, at: int) -> bytes:
+        calls.append(size)
+        if deed != "short" and len(calls) == 2:
+            raise OSError(deed, os.strerror(deed))
+        return before(descriptor, max(1, size // 2), at)
+
+    if side == "gold":
+        said = f"IO Error: Could not read from file {path}: {'' if deed == 'short' else os.strerror(deed)}"
+        monkeypatch.setattr(duckdb_tables, "_Catalog", lambda *_: (_ for _ in ()).throw(duckdb.IOException(said)))
+    monkeypatch.setattr(os, "pread", read_part)
+    duckdb_tables._locked_connection.cache_clear()
+    code = "" if deed == "short" and side == "answer" else "BAD_DUCKDB" if deed == errno.EINVAL else "machine"
+    with path.open("rb") as handle:
+        try:
+            read = (
+                read_duckdb(handle, names=None, limits=resolve_limits())
+                if side == "answer"
+                else read_trusted_duckdb(path, names=None, limits=resolve_limits())
+            )
+            found = "" if isinstance(read["t"], Table) else "odd"
+        except FaultError as error:
+            found = "machine" if error.is_of_machine else error.fault.code
+        except OSError:
+            found = "machine"
+    assert found == code
+
+
 @pytest.mark.parametrize(
     ("owner", "name"),
     [

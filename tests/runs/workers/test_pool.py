@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import EvalsuiteError, MachineError
+from evalsuite.core.errors import EvalsuiteError, FaultError, MachineError
 from evalsuite.core.status import lacks_setup
 from evalsuite.core.types import Result, Task
 from evalsuite.gold.layouts import read_gold, read_submission
@@ -36,6 +36,7 @@ from evalsuite.runs.instance_checks import JUDGE, missing_result
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
+from evalsuite.runs.task_execution import score_task
 from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair, seconds_of, set_up
 from evalsuite.sandbox import fork_server
 from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
@@ -46,7 +47,7 @@ from evalsuite.sandbox.worker_main import Memory, exit_status
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
 from tests.processes import finished
-from tests.runs.made import load_scorer, write_sides
+from tests.runs.made import load_scorer, make, write_sides
 from tests.runs.workers.test_executors import texts
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
@@ -443,6 +444,19 @@ def test_a_bug_is_no_zero(place: str, tmp_path: Path, monkeypatch: pytest.Monkey
     (line,) = copy_context().run(list, score_answers(JUDGE, pack_tasks(tasks_of(*tables(tmp_path, 1)))))
     row = json.loads(line)
     assert (row["status"], row["fault"], row["score"], row["official"]) == ("scorer_fault", "SCORER_ERROR", None, None)
+
+
+def test_gold_that_is_read_at_the_second_try_makes_no_table_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the names of its tables the reader reads none, which is no fault of the answer."""
+
+    def fail(*_: object) -> None:
+        raise FaultError("BAD_GOLD_FILE")
+
+    (task,) = tasks_of(*make(tmp_path, n=1))
+    assert score_task(task).official == 1
+    monkeypatch.setattr("evalsuite.readers.load_answer.gold_table_names", fail)
+    result = score_task(task)
+    assert (result.status, result.fault, result.score) == ("unscored", "LIMIT", None)
 
 
 @pytest.mark.parametrize(
