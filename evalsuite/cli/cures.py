@@ -80,6 +80,7 @@ def cure_of(message: str, hint: str, arguments: Sequence[str]) -> tuple[str, lis
         return hint, None
     for way in (
         _take_nearest_word,
+        _begin_with_command,
         _retype_option,
         _join_words,
         _rename_output,
@@ -147,6 +148,17 @@ def _take_nearest_word(mistake: Mistake) -> Ways:
         lines = [line for word in words for line in _replace_word(mistake.arguments, word, right)]
     if len(lines) == 1:
         yield mistake.hint, lines[0]
+
+
+def _begin_with_command(mistake: Mistake) -> Ways:
+    """Yield the line with its command before the options: `--gold g run answers` is `run answers --gold g`."""
+    words = mistake.arguments
+    if not words or not words[0].startswith("-") or not mistake.message.startswith("No such option"):
+        return
+    # A word after a long option is rather its value: `--gold gold run answers`.
+    places = [at for at, word in enumerate(words) if word in COMMANDS]
+    for at in sorted(places, key=lambda at: words[at - 1].startswith("--"))[:1]:
+        yield "the command comes first, then its options", [*words[at:], *words[:at]]
 
 
 def _retype_option(mistake: Mistake) -> Ways:

@@ -165,7 +165,7 @@ FAULTS: dict[str, FaultKind] = {
     "MISSING_INSTANCE": FaultKind(message="missing", hint="add a line for this instance to results_metadata.jsonl"),
     "WRONG_ANSWER_TYPE": FaultKind(
         message="no check of this instance takes this answer type",
-        hint="answer: text and number checks; file: table and database checks; files: tables_match",
+        hint="answer: text, number and tree checks; file: table and database checks, tree checks (.json, .jsonl); files: tables_match",
     ),
     "DUPLICATE_ID": FaultKind(
         message="the instance was submitted more than once",
