@@ -1,14 +1,10 @@
 """What an answer in text says about gold: asserts, denies, takes back, leaves open or only mentions it. One reading for texts and numbers.
 
-The clause around a place decides. Denied: what an odd number of words denies (`not Paris`, `Paris was not chosen`;
-`none other than Paris` has two), what follows a word of comparison (`than Paris`, `next to Paris`, `a suburb of Paris`), what is asked or
-open (`Is it Paris?`, `unclear whether it is Paris`), `Paris? No.`, `❌ Paris`. Taken back: `I first thought Paris, but it is Lyon`,
-`Paris, sorry, Lyon`. Left open: `Paris or Lyon`, `Paris (maybe Lyon)`, `one of Paris and Lyon`.
-
-An answer claims what it names with a verb or a label (`the city with the most orders is Paris`, `so it is Paris`, `Result: Paris`, `Paris
-is the answer`) or says the most of (`Paris has the most orders`). If it claims something else of gold's kind (a name with a capital or with
-digits, as gold is), a gold that it only mentions is not its answer: `Paris is close, but the answer is Lyon`. Nor is one in an answer that
-has none (`I could not run WHERE city = 'Paris'`), unless gold is named on its own (`Paris. I could not check 2019.`).
+Denied by the clause around it: what an odd number of words denies, what follows a word of comparison (`a suburb of Paris`),
+what is asked or open, `❌ Paris`. Taken back: `I first thought Paris, but it is Lyon`. Left open: `Paris or Lyon`, `Paris (maybe Lyon)`.
+An answer claims what it names with a verb or a label (`so it is Paris`, `Result: Paris`) or says the most of. If it claims something else
+of gold's kind (a name with a capital or with digits, as gold is), a gold that it only mentions is not its answer. Nor is one in an answer
+that has none (`I could not run WHERE city = 'Paris'`), unless gold is named on its own (`Paris. I could not check 2019.`).
 """
 
 import re
@@ -241,8 +237,8 @@ _DENIALS_OF_TEXTS: Final = _rules(r"""
     {FIRST}.*@ (?:came|finish(?:ed|es)|is|was|ranks?|ranked|placed){PLACED}
     @ (?:is|was) (?:only|merely|just) (?:an? )?(?:considered|mentioned|listed|guess|example|placeholder|second|third)\b
 """)
-# Words without one of which no text has a rule of the next table, Chinese, Japanese and Korean apart.
-_ASIDE_WORDS: Final = _words("would could might may where filter having when with that then and its his her their")
+# Words without one of which a text in ASCII has no rule of the next two tables.
+_ASIDE_WORDS = _words("would could might may where filter having when with that then and its his her their ist est n'est es ausser falsch:")
 # A place behind another one, a part of a query, a hypothesis, `its neighbour is Paris`, `that Paris ... is wrong`.
 _ASIDES: Final = _rules(r"""
     (?:,|\band) (?:with|then|and)@,?{PLACED}
@@ -251,8 +247,14 @@ _ASIDES: Final = _rules(r"""
     \b(?:would|could|might)(?: have)? (?:be|been)(?: the)?@[^.;!?\n]{0,20} (?:if|but|unless|had)\b
     \b(?:its|his|her|their) (?:\w+ )?(?:{RELATION})s? (?:is|was)(?: the| an?)?@
     \bthat@[^.;!?\n]* (?:is|was) (?:an? |the )?{REFUSED}\b
-    (?:不是|并非|並非|而非|没有|沒有|或者?|还是|還是|または|それとも)\s?@
-    @\s?(?:ではな|ではあり|じゃな|でない|或|还是|還是|または|か[、?？]|吗|嗎|不是|不对|不對|[がは]?(?:違|間違)|(?:이|가) 아)
+    (?:或者?|还是|還是|または|それとも)\s?@
+    @\s?(?:或|还是|還是|または|か[、?？]|吗|嗎)
+""")
+_DENIALS_ABROAD: Final = _rules(r"""
+    (?:不是|并非|並非|而非|没有|沒有|\b(?:au(?:ß|ss)er|sauf|excepto|salvo)\s|\b(?:falsch|faux|falso|неверно):\s?)\s?@
+    @\s?(?:ではな|ではあり|じゃな|でない|不是|不对|不對|是?错|是?錯|[がは]?(?:違|間違)|(?:이|가)?\s?아(?:니|닙|닌))
+    @ (?:(?:ist|wäre|war|est|était|es|era|è|é) )?(?:falsch|inkorrekt|faux|fausse|fals[oa]|incorrect[oa]?|sbagliat[oa]|errad[oa]|неверно)\b
+    @ (?:(?:ist|war) (?:es )?nicht|n['’]est pas|no es|non è|não é|не)(?:{END}| (?:richtig|korrekt|wahr|corr?e[ct]|verdad|vra))
 """)
 # Alternatives. Where a rule has a group, gold is open only if what it contains is not gold too.
 _ALTERNATIVES: Final = _rules(r"""
@@ -286,14 +288,16 @@ _BOUNDS_BEFORE: Final = _rules(r"""
         (?: or equal to)?|at (?:the )?(?:least|most)|over|under|above|below|beyond|past|(?:lower|upper) (?:bound|limit)(?: of| is|:)
         |up to|exceed(?:s|ed|ing)?|starting (?:at|from)|(?<!\d[^\S\n])(?:max|min)(?:imum|\.)?|(?:minimum|maximum|upwards|north|south
         |excess) of|as (?:many|much|few|little|high|low) as|(?:mehr|weniger) als|mindestens|minst|höchstens|plus de|moins de
-        |au (?:moins|plus)|m[áa]s de|menos de|al menos|pi[ùu] di|meno di|более|больше|менее|меньше)(?=[^\S\n])@
+        |au (?:moins|plus)|m[áa]s de|menos de|al menos|pi[ùu] di|meno di|более|больше|менее|меньше|bis zu|unter|über|knapp|jusqu['’]à
+        |presque|hasta|casi|como m[áa]ximo|fino a|almeno|até|minder dan|meer dan|near(?:s|ing)?|approach(?:es|ing))(?=[^\S\n])@
     (?:超过|超過|大于|小于|不到|至少|最多|(?<!\d)(?<!\d )±|[\u2264\u2265]|<=|<(?!-)|(?<![\w"'/=-])>=?)\s?@
     \b(?:before|after|prior to)\s@(?<=1[5-9]\d\d|2[01]\d\d)(?!\d)
 """)
 _BOUNDS_BEHIND: Final = _rules(r"""
     @\s?\+(?!\s?[\d(])|\s?(?:[<>]=?|[\u2264\u2265])\s?[a-z]\b|(?:\s[^\W\d]+)?\splus\s*$|(?:\s[^\W\d]+)?\s(?:or (?:more|less
         |fewer|greater|higher|lower|above|below|over|under)|at (?:least|most|(?:a )?minimum|(?:a )?maximum)|minimum|maximum|max
-        |onwards?|upwards?)\b
+        |onwards?|upwards?|(?:oder|und) mehr|o m[áa]s)\b|\sand (?:up|above|over|more|counting){END}|\s?(?:以上|以下|未满|未滿|以内)
+    \bfrom @ (?:on|up)\b
 """)
 # Words behind which what follows is denied, unless they are denied themselves: `not to be confused with`, `≠`.
 _OFF_BEFORE: Final = lazy_pattern(
@@ -307,13 +311,9 @@ _OFF_BEFORE: Final = lazy_pattern(
 class Claims:
     """What a text says about gold.
 
-    After `_MOST_READ` places near words of denial, every further one near a word is denied without being read: a text of a megabyte that
-    says `not 42` again and again must not take a minute.
-
-    Args:
-        text: the answer, folded unless it is read for numbers.
-        golds: the folded golds.
-        read_cased: returns the answer in its own capitals; a text of another length is not read.
+    `text` is the answer, folded unless it is read for numbers, `golds` are folded, `read_cased` returns the answer in its own capitals; a
+    text of another length is not read. After `_MOST_READ` places near words of denial, every further one near a word is denied without
+    being read: a text of a megabyte that says `not 42` again and again must not take a minute.
     """
 
     def __init__(self, text: str, golds: Collection[str] = (), read_cased: Callable[[], str] = str) -> None:
@@ -351,7 +351,7 @@ class Claims:
 
     def leaves_out(self, start: int, end: int) -> bool:
         """Whether the text does not state a number: it is a bound or denied, or only mentioned where there is no answer."""
-        if is_bound(self._text, start, end) or self.denies(start, end):
+        if is_bound(self._text, start, end) or self.denies(start, end) or self._finds(_DENIALS_ABROAD, start, end):
             return True
         return self._has_none and not _STATED_BEFORE.search(self._text, max(0, start - REACH), start)
 
@@ -367,13 +367,16 @@ class Claims:
 
     def overrules(self, start: int, end: int, gold: str) -> bool:
         """Whether the text claims something else of gold's kind than what is at this place, or has no answer."""
-        if end < self._given_up or (self._has_asides and any(rule.find(self._text, start, end) for rule in _ASIDES)):
+        if end < self._given_up or self._finds(_ASIDES + _DENIALS_ABROAD, start, end):
             return True
         kind = _kind_of(gold)
         if kind not in self._readings:
             cased = self._read_cased()
             self._readings[kind] = _Reading(cased if len(cased) == len(self._text) else self._text, self._text, self._golds, kind)
         return self._readings[kind].overrules(start, end, has_none=self._has_none)
+
+    def _finds(self, rules: tuple[_Around, ...], start: int, end: int) -> bool:
+        return self._has_asides and any(rule.find(self._text, start, end) for rule in rules)
 
     def _names_gold(self, start: int, end: int) -> bool:
         return self._text.startswith(self._golds, start) or self._text.endswith(self._golds, 0, end)

@@ -138,9 +138,9 @@ _FUNCTION: Final = lazy_pattern(
     rf"|(?<![\w.])(?!(?i:{_WRAPPERS}|[a-z_]{{3,}}s)\(|(?:np|numpy|decimal)\.)(?:[a-z_][\w.]*|[A-Z])\()[^\S\n]?[-+]?$"
 )
 # A capital letter makes a name of the number before it, unless it is the sign of a unit: `42-A`, but `42-V`. Others make another number.
-_ANOTHER: Final = "π万萬億亿兆千만억조천"
 _NAME_BEHIND: Final = lazy_pattern(
-    rf"\s(?:squared|cubed|dozen|hundred|pi|and (?:an? |one |two |three )?(?:half|halves|quarters?|thirds?))\b|\s?[{_ANOTHER}]"
+    r"\s(?:squared|cubed|dozen|hundred|pi|and (?:an? |one |two |three )?(?:half|halves|quarters?|thirds?)"
+    r"|(?:plus|minus|less|times) (?:one|two|three))\b|\s?(?:[π万萬億亿兆千만억조천]|ではな|ではあ|じゃな|でない|以[上下内]|未[满滿])"
     r"|[-/](?:[A-FH-JN-SUX-Z]|[A-Z]+\d\w*)(?![\w-])"
 )
 # `1_000_000`, `40..44` and `USD5`.
@@ -312,8 +312,8 @@ def _sign_of(match: re.Match[str]) -> str | None:
     tail = match["tail"] or ""
     # A single letter that is neither unit nor scale makes a name of the digits.
     is_name = len(tail) == 1 and tail.isascii() and tail.isalpha() and tail not in _UNITS and tail not in _LETTERS
-    is_part = is_name or tail[:1] in {*_ANOTHER} or match["glued"] is not None or _NAME_BEHIND.match(match.string, match.end())
-    if is_part or _is_argument(match.string, match.start()):
+    is_another = any(_NAME_BEHIND.match(match.string, end) for end in (match.end(), match.end("digits")))
+    if is_name or is_another or match["glued"] is not None or _is_argument(match.string, match.start()):
         return None
     return _sign(match.string[max(0, match.start() - NEAR) : match.start()])
 
