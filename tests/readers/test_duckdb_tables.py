@@ -50,14 +50,6 @@ def read(path: Path, *names: str, **limits: int) -> dict[str, Table | Fault]:
         return read_duckdb(handle, names=names or None, limits=resolve_limits(limits))
 
 
-def column(tmp_path: Path, expression: str) -> tuple[str, Any]:
-    """Type name and cell of a table of one cell."""
-    table = read(make(tmp_path / "r.duckdb", f"create table t as select {expression} as v"), "t")["t"]
-    assert isinstance(table, Table)
-    assert table.types is not None
-    return table.types[0], table.columns[0][0]
-
-
 def code(found: Table | Fault) -> str:
     """The code of a fault."""
     assert isinstance(found, Fault)
@@ -139,50 +131,53 @@ def test_names_fold_case_and_faults_stand_in_the_place_of_a_table(tmp_path: Path
     assert code(found["nope"]) == "MISSING_TABLE"
 
 
-@pytest.mark.parametrize(
-    ("expression", "type_", "cell"),
-    [
-        ("170141183460469231731687303715884105727::hugeint", "HUGEINT", 170141183460469231731687303715884105727),
-        ("340282366920938463463374607431768211455::uhugeint", "UHUGEINT", 340282366920938463463374607431768211455),
-        ("1.10::decimal(10,2)", "DECIMAL(10,2)", Decimal("1.10")),
-        ("0.1::float", "FLOAT", 0.10000000149011612),
-        ("'2024-01-02'::date", "DATE", date(2024, 1, 2)),
-        ("'2024-01-02 03:04:05'::timestamp", "TIMESTAMP", datetime(2024, 1, 2, 3, 4, 5)),
-        ("'2024-01-01 05:00:00.5+05'::timestamptz", "TIMESTAMP WITH TIME ZONE", datetime(2024, 1, 1, 0, 0, 0, 500_000, UTC)),
-        ("'infinity'::timestamptz", "TIMESTAMP WITH TIME ZONE", "infinity"),
-        ("null::timestamptz", "TIMESTAMP WITH TIME ZONE", None),
-        ("'2024-01-01 00:00:00.123456'::timestamp_ns", "TIMESTAMP_NS", datetime(2024, 1, 1, 0, 0, 0, 123_456)),
-        ("'2024-01-01 00:00:00.123456789'::timestamp_ns", "TIMESTAMP_NS", "2024-01-01 00:00:00.123456789"),
-        ("'12:30'::time", "TIME", time(12, 30)),
-        ("'12:00:00+02'::timetz", "TIME WITH TIME ZONE", "12:00:00+02"),
-        ("['2024-01-01 00:00:00+05'::timestamptz]", "TIMESTAMP WITH TIME ZONE[]", "['2023-12-31 19:00:00+00']"),
-        ("interval '2 days'", "INTERVAL", timedelta(days=2)),
-        ("to_days(2000000000)", "INTERVAL", "2000000000 days"),
-        ("[to_days(2000000000), to_days(1)]", "INTERVAL[]", "[2000000000 days, 1 day]"),
-        (f"'{'[' * 301}1{']' * 301}'::json::variant", "VARIANT", f"{'[' * 301}1{']' * 301}"),
-        ("'[[1]]'::json::variant", "VARIANT", [[1]]),
-        ("'a'::enum('a', 'b')", "ENUM('a', 'b')", "a"),
-        ("[1, null]", "INTEGER[]", [1, None]),
-        ("{'x': [1]}", "STRUCT(x INTEGER[])", {"x": [1]}),
-        ("map{'k': 1}", "MAP(VARCHAR, INTEGER)", {"k": 1}),
-        ("true", "BOOLEAN", True),
-        ("'ab'::blob", "BLOB", b"ab"),
-        ("'0044-03-15 (BC)'::date", "DATE", "0044-03-15 (BC)"),
-        ("'infinity'::date", "DATE", "infinity"),
-        ("'9999-12-31'::date", "DATE", date(9999, 12, 31)),
-        ("'-infinity'::timestamp", "TIMESTAMP", "-infinity"),
-        ("'infinity'::timestamp_s", "TIMESTAMP_S", "infinity"),
-        ("'infinity'::timestamp_ns", "TIMESTAMP_NS", "infinity"),
-        ("['infinity'::date, null, '9999-12-31']", "DATE[]", ["infinity", None, date(9999, 12, 31)]),
-        ("[null, ['-infinity'::timestamp]]", "TIMESTAMP[][]", [None, ["-infinity"]]),
-        ("['9999-12-31', 'infinity']::date[2]", "DATE[2]", (date(9999, 12, 31), "infinity")),
-    ],
-)
-def test_each_type_is_read_as_a_value_that_loses_nothing(tmp_path: Path, expression: str, type_: str, cell: object) -> None:
+# Expression -> its type and value.
+CELLS: list[tuple[str, str, object]] = [
+    ("170141183460469231731687303715884105727::hugeint", "HUGEINT", 170141183460469231731687303715884105727),
+    ("340282366920938463463374607431768211455::uhugeint", "UHUGEINT", 340282366920938463463374607431768211455),
+    ("1.10::decimal(10,2)", "DECIMAL(10,2)", Decimal("1.10")),
+    ("0.1::float", "FLOAT", 0.10000000149011612),
+    ("'2024-01-02'::date", "DATE", date(2024, 1, 2)),
+    ("'2024-01-02 03:04:05'::timestamp", "TIMESTAMP", datetime(2024, 1, 2, 3, 4, 5)),
+    ("'2024-01-01 05:00:00.5+05'::timestamptz", "TIMESTAMP WITH TIME ZONE", datetime(2024, 1, 1, 0, 0, 0, 500_000, UTC)),
+    ("'infinity'::timestamptz", "TIMESTAMP WITH TIME ZONE", "infinity"),
+    ("null::timestamptz", "TIMESTAMP WITH TIME ZONE", None),
+    ("'2024-01-01 00:00:00.123456'::timestamp_ns", "TIMESTAMP_NS", datetime(2024, 1, 1, 0, 0, 0, 123_456)),
+    ("'2024-01-01 00:00:00.123456789'::timestamp_ns", "TIMESTAMP_NS", "2024-01-01 00:00:00.123456789"),
+    ("'12:30'::time", "TIME", time(12, 30)),
+    ("'12:00:00+02'::timetz", "TIME WITH TIME ZONE", "12:00:00+02"),
+    ("['2024-01-01 00:00:00+05'::timestamptz]", "TIMESTAMP WITH TIME ZONE[]", "['2023-12-31 19:00:00+00']"),
+    ("interval '2 days'", "INTERVAL", timedelta(days=2)),
+    ("to_days(2000000000)", "INTERVAL", "2000000000 days"),
+    ("[to_days(2000000000), to_days(1)]", "INTERVAL[]", "[2000000000 days, 1 day]"),
+    (f"'{'[' * 301}1{']' * 301}'::json::variant", "VARIANT", f"{'[' * 301}1{']' * 301}"),
+    ("'[[1]]'::json::variant", "VARIANT", [[1]]),
+    ("'a'::enum('a', 'b')", "ENUM('a', 'b')", "a"),
+    ("[1, null]", "INTEGER[]", [1, None]),
+    ("{'x': [1]}", "STRUCT(x INTEGER[])", {"x": [1]}),
+    ("map{'k': 1}", "MAP(VARCHAR, INTEGER)", {"k": 1}),
+    ("true", "BOOLEAN", True),
+    ("'ab'::blob", "BLOB", b"ab"),
+    ("'0044-03-15 (BC)'::date", "DATE", "0044-03-15 (BC)"),
+    ("'infinity'::date", "DATE", "infinity"),
+    ("'9999-12-31'::date", "DATE", date(9999, 12, 31)),
+    ("'-infinity'::timestamp", "TIMESTAMP", "-infinity"),
+    ("'infinity'::timestamp_s", "TIMESTAMP_S", "infinity"),
+    ("'infinity'::timestamp_ns", "TIMESTAMP_NS", "infinity"),
+    ("['infinity'::date, null, '9999-12-31']", "DATE[]", ["infinity", None, date(9999, 12, 31)]),
+    ("[null, ['-infinity'::timestamp]]", "TIMESTAMP[][]", [None, ["-infinity"]]),
+    ("['9999-12-31', 'infinity']::date[2]", "DATE[2]", (date(9999, 12, 31), "infinity")),
+]
+
+
+def test_each_type_is_read_as_a_value_that_loses_nothing(tmp_path: Path) -> None:
     """What Python cannot hold stays text; no time zone package is needed."""
-    found = column(tmp_path, expression)
-    assert found == (type_, cell)
-    assert type(found[1]) is type(cell)
+    columns = ", ".join(f"{expression} as c{at}" for at, (expression, _, _) in enumerate(CELLS))
+    table = read(make(tmp_path / "r.duckdb", f"create table t as select {columns}"), "t")["t"]
+    assert isinstance(table, Table)
+    assert table.types == tuple(type_ for _, type_, _ in CELLS)
+    found = [next(iter(cells)) for cells in table.columns]
+    assert [(type(cell), cell) for cell in found] == [(type(cell), cell) for _, _, cell in CELLS]
 
 
 def test_a_column_that_python_cannot_hold_leaves_the_others_as_they_are(tmp_path: Path) -> None:
