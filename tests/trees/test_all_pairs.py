@@ -10,7 +10,6 @@ import pytest
 from evalsuite.trees.all_pairs import Grid, InnerLists
 from evalsuite.trees.field_matching import ContentOrder, FieldGrid, compat_fits, score_matrix
 from evalsuite.trees.field_results import ComparatorResult, tally
-from evalsuite.trees.json_values import ABSENT
 from evalsuite.trees.record_scoring import Scoring, Walk
 from evalsuite.trees.treeval import Place, prepare
 from evalsuite.trees.treeval import Walk as TreevalWalk
@@ -24,7 +23,6 @@ from evalsuite.trees.treeval_counts import (
     total_score,
     used_metrics,
 )
-from evalsuite.trees.treeval_metrics import PairMetric
 
 BEST, KEYED = {"match_by": "hungarian"}, {"match_by": "key_field", "key": "k"}
 KEYED_OR_BEST = {**KEYED, "fallback": "hungarian"}
@@ -111,43 +109,6 @@ def test_fields_of_all_pairs_are_those_of_each_pair(compat: bool) -> None:
             counts = tally(walk.attempt(node, gold[i], answer[j], "", ())[0])
             expected = counts.f1 if compat else walk.gain_of(counts)
             assert worth[i, j] == pytest.approx(expected), (list(properties), gold[i], answer[j])
-
-
-@pytest.mark.parametrize(
-    ("gold", "answer", "worth"),
-    [("a1", "b1", -2), ("a1", "a1", 2), ("a1", "a2", 0), ("a1 b2", "b2 a1", 4), ("a1 b2", "b1 a2", 0), ("b0 b0", "b0 b1", 2),
-     ("a1 a1", "a0 a0", 0), ("a1 b1", "a1 a1", 2), ("a1 a1", "a1 b1", 2), ("a1 b1", "b1", 1)],
-)  # fmt: skip
-def test_lists_inside_by_key_if_all_keys_differ_else_by_best_fit(gold: str, answer: str, worth: float) -> None:
-    """Each letter is a key and each digit a value; a list in which a key stands twice is aligned by what fits."""
-    items = {"type": "object", "properties": {"g": some(PART, **KEYED_OR_BEST)}}
-    scoring = Scoring({"type": "object", "properties": {"t": some(items, **BEST)}})
-    walk, sides = (
-        Walk(scoring, alternatives=False),
-        ([{"k": part[0], "v": int(part[1])} for part in side.split()] for side in (gold, answer)),
-    )
-    walk.rate = 0.5
-    grid = FieldGrid(walk, scoring.node.by_key["t"].item, *([{"g": side}] for side in sides))
-    assert grid.values().tolist() == [[worth]]
-
-
-@pytest.mark.parametrize(
-    ("field", "gold", "answer", "worth"),
-    [("s", "a", "a", 2), ("s", "a", "b", -2), ("s", "a", ABSENT, -1), ("s", ABSENT, "a", -1), ("x", "a", "b", 0), ("p", "a", ABSENT, 0),
-     ("o", {"i": 1}, "a", -1), ("o", {}, {}, 1), ("o", {}, {"i": 1}, -0.5), ("l", ["a"], [], -0.5), ("l", [], [], 1),
-     ("q", "a b", "a c", 0), ("y", [{"k": "a b", "o": "a"}], [{"k": "a c", "o": "b"}], -2.25),
-     ("y", [{"k": "a b", "o": "a"}], [{"k": "a b", "o": "b"}], -1.5)],
-)  # fmt: skip
-def test_what_one_field_is_worth(field: str, gold: Any, answer: Any, worth: float) -> None:
-    """Twice its score less half its weight: nothing for what is not scored; two elements that lose by it are no pair."""
-    inner = {"k": leaf("string", compare="token_f1"), "o": leaf("string", compare="exact", optional=True, weight=2.5)}
-    fields = {**FIELDS, "y": some({"type": "object", "properties": inner}, **BEST)}
-    items = {"type": "object", "properties": {field: fields[field]}}
-    scoring = Scoring({"type": "object", "properties": {"t": some(items, **BEST)}})
-    walk, sides = Walk(scoring, alternatives=False), ([{} if side is ABSENT else {field: side}] for side in (gold, answer))
-    walk.rate = 0.5
-    grid = FieldGrid(walk, scoring.node.by_key["t"].item, *sides)
-    assert grid.values().tolist() == [[worth]]
 
 
 TOLERANCES = [{"rel": 0.5}, {"abs": 1}, {"rel": 0.5, "abs": 1}]
@@ -286,32 +247,3 @@ def test_counts_of_all_pairs_are_those_of_each_pair(compat: bool) -> None:
             means = flat_means(used, walk.outcomes.values())
             score = total_score(mean_over_metrics(means, used, clip=not compat), Counts(*walk.counts))
             assert weights[i, j] == pytest.approx(score, abs=1e-9), (keys, want[i], got[j])
-
-
-def test_ties_inside_items_go_to_the_first_by_position_in_the_reference() -> None:
-    """Two assignments of an inner list reach the same for its items, not for the item around it; the sound rules know no position."""
-    gold, answer = [{"u": 1, "v": "a"}, {"u": 2, "v": "b"}], [{"u": 1, "v": "b"}, {"u": 2, "v": "a"}]
-    for compat, weights in ((True, [0.5, 0.75, 0.75, 0.5]), (False, [0.5] * 4)):
-        branch, _ = prepare({"l": [{"x": "integer", "d": [{"u": "integer", "v": "string"}]}]}, None, None, compat=compat)
-        node, options = branch.children[0], Options(compat=compat)
-        for weight, (left, right) in zip(weights, product((gold, gold[::-1]), (answer, answer[::-1])), strict=True):
-            grid = TreevalGrid(node, [{"x": 1, "d": left}], [{"x": 1, "d": right}], options)
-            assert pair_weights(node, grid.totals(), grid.shape, options).tolist() == [[weight]]
-
-
-def test_values_are_worth_the_mean_of_their_metrics() -> None:
-    """Two metrics of a list of texts count alike, one from the better end of its range; rounded, but as they are for the reference."""
-    error = PairMetric(name="error", function=lambda p, r: abs(len(p) - len(r)), score_range=(0, 4), higher_is_better=False)
-    for names, expected in ((["exact_match", "error"], [[1.0, 0.25], [0.375, 0.125]]), (["error"], [[0, -2], [-1, -3]])):
-        branch, _ = prepare({"l": ["string"]}, [error], {"string": names})
-        node, options = branch.children[0], Options()
-        grid = TreevalGrid(node, ["ab", "a"], ["ab", "abcd"], options)
-        assert pair_weights(node, grid.totals(), grid.shape, options).tolist() == expected
-    branch, _ = prepare({"l": [{"x": "integer", "s": "string"}]}, [error], {"string": "error"})
-    grid = TreevalGrid(branch.children[0], [{"x": 1, "s": "a"}], [{"x": 1, "s": "abc"}, {"x": 1}, {"s": "a"}], Options())
-    assert pair_weights(branch.children[0], grid.totals(), grid.shape, Options()).tolist() == [[0.75, 0.666666667, 0.666666667]]
-    for compat, weight in ((False, 0.333333333), (True, 0.33333333333333337)):
-        branch, _ = prepare({"l": ["string"]}, None, {"string": ["exact_match", "levenshtein"]}, compat=compat)
-        node, options = branch.children[0], Options(compat=compat)
-        grid = TreevalGrid(node, ["abc"], ["abd"], options)
-        assert pair_weights(node, grid.totals(), grid.shape, options).tolist() == [[weight]]

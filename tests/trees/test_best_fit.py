@@ -1,13 +1,12 @@
 """The alignment of unordered lists is the best for the record's F1, and no order of such a list moves anything."""
 
-import copy
 import random
 from collections import Counter
 from typing import Any
 
 import pytest
 
-from evalsuite.trees import RunResult, annotate_xeval, evaluate
+from evalsuite.trees import RunResult, evaluate
 
 Sums = set[tuple[float, float]]  # what a record's fields may add up to: (2 x scores, weight)
 BEST = {"match_by": "hungarian"}
@@ -112,13 +111,6 @@ def test_the_alignment_is_the_best_for_f1_by_brute_force(seed: int) -> None:
         assert evaluate([gold], [found], SCHEMA).mean_f1 == pytest.approx(best_f1(SCHEMA, gold, found), abs=1e-12)
 
 
-def test_a_column_without_a_row_takes_none_away() -> None:
-    """More expected elements than found ones, of which one fits none: the one that fits the last keeps it."""
-    gold = {"items": [{"x": "c", "tags": ["a", "b", "a"]}, {"x": "b", "tags": ["a", "a"]}]}
-    found = {"items": [{"x": "a", "tags": ["c", "b"]}]}
-    assert evaluate([gold], [found], SCHEMA).mean_f1 == pytest.approx(best_f1(SCHEMA, gold, found), abs=1e-12)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_seven_by_seven_by_brute_force(seed: int) -> None:
     """The same for lists of seven objects."""
@@ -136,87 +128,6 @@ def test_no_order_of_unordered_lists_moves_anything(seed: int) -> None:
         before = numbers(evaluate(gold, found, SCHEMA))
         assert numbers(evaluate(gold, [shuffled(source, record) for record in found], SCHEMA)) == before
         assert numbers(evaluate([shuffled(source, record) for record in gold], found, SCHEMA)) == before
-
-
-def test_two_exchanged_items_of_an_answer_score_the_same() -> None:
-    """Where pairs tie, the fit that serves the record is taken, not the first."""
-    items = {"type": "object", "properties": {"a": LEAF, "b": LEAF, "c": LEAF}}
-    schema = {"type": "object", "properties": {"t": {"type": "array", "x-eval-align": BEST, "items": items}}}
-    gold = {"t": [{"a": "1", "b": "2"}, {"a": "1"}]}
-    answer = [{"a": "1", "c": "9"}, {"a": "1", "b": "2"}]
-    scores = {evaluate([gold], [{"t": order}], schema).mean_f1 for order in (answer, answer[::-1])}
-    assert scores == {6 / 7}
-
-
-def test_partial_credit_and_weights_are_summed_without_rounding() -> None:
-    """Scores of thirds and tenths, in any order of the list, give the same digits."""
-    leaf = {"type": "string", "x-eval-compare": "token_f1", "x-eval-weight": 0.1}
-    other = {"type": "string", "x-eval-compare": "edit_distance", "x-eval-weight": 0.7}
-    items = {"type": "object", "properties": {"a": leaf, "b": other}}
-    schema = {"type": "object", "properties": {"t": {"type": "array", "x-eval-align": BEST, "items": items}}}
-    source = random.Random(1)
-    words = ["one two three", "one two", "two", "three four five six", "five one"]
-    gold, found = ({"t": [{"a": source.choice(words), "b": source.choice(words)} for _ in range(9)]} for _ in range(2))
-    before = numbers(evaluate([gold], [found], schema))
-    for _ in range(10):
-        assert numbers(evaluate([shuffled(source, gold)], [shuffled(source, found)], schema)) == before
-
-
-def test_the_order_by_key_does_not_count_where_a_key_stands_twice() -> None:
-    """Of several elements with one key the same is taken, whatever their order; lists inside them too."""
-    schema = copy.deepcopy(SCHEMA)
-    schema["properties"]["items"]["x-eval-align"] = {"match_by": "key_field", "key": "x"}  # type: ignore[index]
-    source = random.Random(2)
-    for _ in range(60):
-        gold, found = (draw(source, schema, 4, "ab") for _ in range(2))
-        before = numbers(evaluate([gold], [found], schema))
-        assert numbers(evaluate([shuffled(source, gold)], [shuffled(source, found)], schema)) == before
-
-
-def test_an_ordered_list_inside_an_unordered_one_keeps_its_order() -> None:
-    """Only the lists that the schema says are unordered are; the best fit reads the others by position."""
-    inner = {"type": "array", "items": LEAF}
-    items = {"type": "object", "properties": {"n": inner, "u": {**inner, "x-eval-align": BEST}}}
-    schema = {"type": "object", "properties": {"t": {"type": "array", "x-eval-align": BEST, "items": items}}}
-    gold = {"t": [{"n": ["1", "2"], "u": ["x", "y"]}, {"n": ["2", "1"], "u": ["x", "y"]}, {"n": ["1", "2", "3"], "u": []}]}
-    turned = {"t": [{**item, "u": item["u"][::-1]} for item in gold["t"][::-1]]}
-    assert evaluate([gold], [turned], schema).mean_f1 == 1
-    assert evaluate([gold], [{"t": [{**item, "n": item["n"][::-1]} for item in gold["t"]]}], schema).mean_f1 == pytest.approx(10 / 12)
-
-
-def test_what_lists_inside_cost_counts_in_the_best_fit() -> None:
-    """Inside the elements a pair that costs more than both alone is none: an optional field that only one side has costs nothing."""
-    inner = {
-        "type": "array",
-        "x-eval-align": BEST,
-        "items": {"type": "object", "properties": {"k": LEAF, "o": {**LEAF, "x-eval-optional": True}}},
-    }
-    item = {"type": "object", "properties": {"x": LEAF, "y": {**LEAF, "x-eval-compare": "exact", "x-eval-weight": 0.9}, "l": inner}}
-    schema = {"type": "object", "properties": {"t": {"type": "array", "x-eval-align": BEST, "items": item}}}
-    gold = [{"x": "1", "l": [{"k": "a", "o": "x"}]}, {"y": "1"}]
-    answer = [{"x": "1", "y": "1", "l": [{"k": "b", "o": "y"}]}]
-    assert evaluate([{"t": gold}], [{"t": answer}], schema).mean_f1 == pytest.approx(2 / 6.8)
-
-
-def test_a_key_with_a_fallback() -> None:
-    """`ordered` goes before a key, that of the first alternative; with repeated keys the fallback is the best fit, in ours only."""
-    align = {"match_by": "key_field", "key": "k", "fallback": "hungarian"}
-    items = {"type": "object", "properties": {"k": LEAF, "v": LEAF}}
-
-    def f1(first: str, second: str, **options: Any) -> list[float | None]:
-        elements = [{"k": first, "v": "1"}, {"k": second, "v": "2"}]
-        schema = {"type": "object", "properties": {"t": {"type": "array", "x-eval-align": {**align, **options}, "items": items}}}
-        plain = annotate_xeval(schema)
-        return [evaluate([{"t": elements}], [{"t": elements[::-1]}], plain, compat=compat).mean_f1 for compat in (False, True)]
-
-    assert f1("a", "b") == [1, 1]
-    assert f1("a", "a") == [1, pytest.approx(0.25)]
-    assert f1("a", "b", ordered=True) == [0, 0]
-    fields = {"k": LEAF, "v": LEAF, "w": LEAF}
-    schema = {"type": "object", "properties": {"t": {"type": "array", "x-eval-align": align, "items": {**items, "properties": fields}}}}
-    gold = [{"x-eval-any-of": [{"k": "a", "v": "1", "w": "1"}, {"k": "c", "v": "3", "w": "3"}]}, {"k": "b", "v": "2", "w": "2"}]
-    answer = [{"k": "b", "v": "1", "w": "1"}, {"k": "a", "v": "2", "w": "2"}]
-    assert evaluate([{"t": gold}], [{"t": answer}], schema).mean_f1 == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (2, 3), (5, 5), (4, 2), (7, 7), (9, 9), (3, 12)])

@@ -165,46 +165,6 @@ def test_a_long_text_gets_its_similarity() -> None:
     assert {r.score for r in evaluate([GOLD], [ANSWERS["short text"]], Invoice).records[0].field_results if r.path == "number"} == {0.0}
 
 
-def test_lists_are_paired_by_a_unique_key_else_by_best_fit() -> None:
-    """With keys that are unique on both sides a line is its key; with a repeated or missing key lines are paired by best fit."""
-    assert annotate_xeval(Invoice)["properties"]["lines"]["x-eval-align"] == {
-        "match_by": "key_field",
-        "key": "sku",
-        "fallback": "hungarian",
-    }
-    lines = annotate_xeval(Invoice)["properties"]["lines"]["items"]["properties"]
-    assert lines["taxes"]["x-eval-align"] == {"match_by": "hungarian"}
-
-    def n_right(gold: list[Any], found: list[Any]) -> int:
-        rows = evaluate([{**GOLD, "lines": gold}], [{**GOLD, "lines": found}], Invoice).records[0].field_results
-        return sum(row.status == "match" for row in rows if row.path.startswith("lines"))
-
-    one, other = GOLD["lines"]
-    assert n_right([one, other], [other, one]) == 14
-    assert n_right([one], [{**one, "sku": "A9"}]) == 0  # another key: another line
-    assert n_right([one, {**other, "sku": "A1"}], [{**other, "sku": "A1"}, one]) == 14
-    assert n_right([one, {**other, "sku": "A1"}], [{**other, "sku": "A1"}, {**one, "sku": "A9"}]) == 13
-    without = [{key: value for key, value in line.items() if key != "sku"} for line in (other, one)]
-    assert n_right([one, other], without) == 12
-
-
-def test_lists_in_lists_are_paired_alike() -> None:
-    """Inside the elements of a list that is paired by best fit, each pair of lists is paired by key if both have unique ones."""
-
-    part = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}, "required": ["id", "name"]}
-    boxes = {"type": "array", "items": {"type": "object", "properties": {"parts": {"type": "array", "items": part}}}}
-    schema = {"x-eval-defaults": "types", "type": "object", "properties": {"boxes": boxes}}
-    keyed, repeated = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}], [{"id": 7, "name": "c"}, {"id": 7, "name": "d"}]
-    gold = {"boxes": [{"parts": keyed}, {"parts": repeated}, {"parts": []}]}
-    turned = {"boxes": [{"parts": parts["parts"][::-1]} for parts in gold["boxes"][::-1]]}
-    assert evaluate([gold], [turned], schema).mean_f1 == 1
-    other = copy.deepcopy(turned)
-    other["boxes"][2]["parts"][0]["id"] = 3  # keyed: another id is another part
-    other["boxes"][1]["parts"][0]["id"] = 8  # not keyed: one wrong field
-    result = evaluate([gold], [other], schema)
-    assert (result.total_omissions, result.total_hallucinations, result.per_schema_path["boxes[].parts[].id"].mismatches) == (2, 2, 1)
-
-
 def test_a_json_schema_keeps_its_comparators() -> None:
     """Without `x-eval-defaults` texts are compared exactly, lists in order; only formats and decimals are compared by value."""
     plain = Invoice.model_json_schema()
@@ -212,18 +172,6 @@ def test_a_json_schema_keeps_its_comparators() -> None:
     assert {path for path, status in rows.items() if status == "match"} == {"issued", "paid_at", "kind", "total", "is_open"}
     by_types = evaluate([GOLD], [RIGHT], {**plain, "x-eval-defaults": "types"})
     assert by_types.mean_f1 == 1
-
-
-def test_names_go_before_types() -> None:
-    """A comparator named in the class is kept, in a Pydantic field, `Annotated`, or a decorator of the schema."""
-
-    class Model(BaseModel):
-        name: str = Field(json_schema_extra={"x-eval-compare": "exact"})
-
-    Fields = TypedDict("Fields", {"name": Annotated[str, {"x-eval-compare": "exact"}]})  # noqa: UP013 (local names cannot be looked up)
-    for schema in (Model, Fields):
-        assert annotate_xeval(schema)["properties"]["name"]["x-eval-compare"] == "exact"
-        assert evaluate([{"name": "a"}], [{"name": "A"}], schema).mean_f1 == 0
 
 
 def test_a_class_may_need_a_judge() -> None:
@@ -528,19 +476,6 @@ def test_a_schema_that_cannot_be_read_is_a_fault_of_gold(tmp_path: Path, scorer:
     for result in run.results:
         assert (result.status, result.score) == ("gold_fault", None)
         assert UNREADABLE[result.instance_id][1] in result.reason
-
-
-@pytest.mark.parametrize("anything", [True, {}, {"description": "what it weighs"}, {"x-eval-compare": "exact"}])
-def test_a_field_of_any_value_is_compared(anything: Any) -> None:
-    """`true`, and a schema that says nothing of the type, is any value: the same one is right, another one costs."""
-    for schema in ({"type": "object", "properties": {"a": anything, "n": {"type": "integer"}}}, {"properties": {"a": anything}}):
-        for scorer in ("tree_match", "tree_score"):
-            right, wrong = (evalsuite.score(scorer, {"a": value, "n": 1}, gold={"a": 2.5, "n": 1}, schema=schema) for value in (2.5, "x"))
-            assert wrong.strict is not None
-            assert right.strict is not None
-            assert wrong.strict < right.strict
-    listed = {"type": "object", "properties": {"a": {"type": "array", "items": anything}}}
-    assert evaluate([{"a": [1, "x", {"k": [2]}]}], [{"a": [1, "x", {"k": [3]}]}], listed).mean_f1 == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from evalsuite.trees.json_schema import json_schema_of
 from evalsuite.trees.json_values import TreeLimitError
 from evalsuite.trees.treeval import TreevalResult, treeval_score
-from evalsuite.trees.treeval_metrics import PairMetric
 from tests.properties import examples
 
 TABLE = Path(__file__).with_name("treeval.txt")
@@ -86,21 +85,6 @@ def test_numbered_examples(schema: Any, predictions: Any, references: Any, count
     assert found.score == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("items", "answers", "counts"),
-    [
-        ([(1, [2]), (1, [])], [(2, []), (1, None)], (4, 4, 1, 4, 0, 0)),
-        ([(2, [1]), (2, [1, 2])], [(2, "z")], (3, 3, 3, 2, 1, 1)),
-    ],
-)
-def test_items_pair_by_what_their_lists_cost(items: Any, answers: Any, counts: tuple[int, ...]) -> None:
-    """A text in the place of a list misses the nodes of that list, so it takes the shorter one; a list left out misses itself alone."""
-    gold = [{"x": x, "b": [{"y": y} for y in inner]} for x, inner in items]
-    answer = [{"x": x, **({} if inner is None else {"b": inner})} for x, inner in answers]
-    for order in (1, -1):
-        assert tuple(score(NESTED, [{"a": answer}], [{"a": gold[::order]}]).counts) == counts
-
-
 def test_means_of_example_two_and_four() -> None:
     """A leaf that no pair shares has no mean; a wrong container is a 0 of that leaf."""
     second = score(XY, [{"a": [{"x": 2, "y": None}, {"x": 1}]}], [{"a": [{"x": 1, "y": "s"}, {"x": 2, "y": None}]}])
@@ -121,41 +105,11 @@ def test_levenshtein_and_nulls() -> None:
         assert treeval_score(*records, schema, compat=True).score == pytest.approx(2 / 3)
 
 
-MSE = PairMetric(name="mse", function=lambda p, r: (p - r) ** 2, higher_is_better=False)
-
-
-@pytest.mark.parametrize(("predicted", "wanted", "mse", "expected"), [([3, 1, 2], [1, 2, 3], 0, 1), ([21], [1, 2], 361, 0)])
-def test_lower_is_better(predicted: list[int], wanted: list[int], mse: float, expected: float) -> None:
-    """Example 8: alone it aligns by the smallest error, and is clipped to its range."""
-    found = score(INTEGERS, [{"a": predicted}], [{"a": wanted}], metrics=[MSE], types_metrics={"integer": ["mse"]})
-    assert found.tree["a"]["mse"]["mse"] == mse
-    assert found.score == expected
-    lists = [{"a": [{"l": [9]}, {"l": [1, 5]}]}, {"a": [{"l": [5, 1]}, {"l": [9]}]}]
-    assert score({"a": [{"l": ["integer"]}]}, lists[:1], lists[1:], metrics=[MSE], types_metrics={"integer": ["mse"]}).score == 1
-
-
 def nest(levels: int, inside: Any) -> Any:
     """A value under `levels` objects of one key."""
     for _ in range(levels):
         inside = {"k": inside}
     return inside
-
-
-def test_what_gold_lacks_may_be_missing() -> None:
-    """A key that gold lacks, as the other part of a union, costs an answer nothing if it lacks it too; gold's null must be found."""
-    schema = {
-        "shape": {"kind": "string", "r": "number", "side": "number", "at": {"x": "number"}},
-        "parts": [{"a": "string", "b": "string"}],
-    }
-    gold = {"shape": {"kind": "circle", "r": 0.5}, "parts": [{"a": "x"}, {"b": "y"}, {}]}
-    assert treeval_score([gold], [gold], schema).score == 1
-    assert treeval_score([{**gold, "parts": gold["parts"][::-1]}], [gold], schema).score == 1
-    for wrong in ({"kind": "circle"}, {"kind": "circle", "r": 0.5, "side": 1}, {"kind": "circle", "r": 0.5, "at": {"x": 1}}, {}):
-        assert treeval_score([{**gold, "shape": wrong}], [gold], schema).score < 1
-    assert treeval_score([{**gold, "parts": [{}]}], [{**gold, "parts": [None]}], schema).score < 1
-    assert treeval_score([{"a": 1}], [{"a": 1, "b": None}], {"a": "integer", "b": "integer"}).score < 1
-    assert treeval_score([{}], [{}], {"a": "integer"}).score == 1
-    assert treeval_score([gold], [gold], schema, compat=True).score < 1
 
 
 def test_depth() -> None:
@@ -203,20 +157,6 @@ def test_lists_too_long() -> None:
     """Past the limit of cells there is a limit error with path and sizes, no other method."""
     with pytest.raises(TreeLimitError, match=r"a: 20 x 10 items x 1 leaves"):
         score(STRINGS, [{"a": ["x"] * 10}], [{"a": ["x"] * 20}], max_cells=100)
-
-
-def test_rows() -> None:
-    """Each expected and each predicted leaf has its row, with path, aligned positions and status."""
-    gold = {"a": [{"x": 1, "y": "one"}, {"x": 2, "y": "two"}]}
-    found = score(XY, [{"a": [{"x": 2, "y": "tow"}, {"x": "1", "y": "one"}, {"x": 7}], "new": 5}], [gold])
-    assert {(r.path, r.status, r.expected, r.got, r.expected_index, r.got_index, r.flag) for r in found.rows} == {
-        ("a[0].x", "mismatch", 1, "1", 0, 1, "wrong type"),
-        ("a[0].y", "match", "one", "one", 0, 1, ""),
-        ("a[1].x", "match", 2, 2, 1, 0, ""),
-        ("a[1].y", "mismatch", "two", "tow", 1, 0, ""),
-        ("a[2].x", "hallucination", None, 7, None, 2, "surplus item"),
-        ("new", "hallucination", None, 5, None, None, "unknown key"),
-    }
 
 
 def test_hierarchical_and_types() -> None:
@@ -270,17 +210,6 @@ def shuffled(value: Any, turn: int) -> Any:
         items = [shuffled(item, turn) for item in value]
         return items[turn % len(items) :] + items[: turn % len(items)] if items else items
     return value
-
-
-@examples(80)
-@given(gold=GOLD, got=GOLD | ANY_JSON, turn=st.integers(1, 3))
-def test_lists_have_no_order(gold: Any, got: Any, turn: int) -> None:
-    """Items of lists and keys in another order, on either side, leave all numbers the same."""
-    one = treeval_score([got], [gold], SCHEMA)
-    for pair in ((shuffled(got, turn), gold), (got, shuffled(gold, turn))):
-        other = treeval_score([pair[0]], [pair[1]], SCHEMA)
-        assert other.summary == pytest.approx(one.summary, abs=1e-12)
-        assert other.counts == one.counts
 
 
 @examples(60)
