@@ -95,8 +95,8 @@ def answered(folder: Path, n_right: int) -> None:
     ("to", "n_right", "regression"),
     [
         ("base", 15, "false"),
-        ("main", 23, "false"),
         ("main", 4, "true"),
+        pytest.param("main", 23, "false", marks=pytest.mark.slow),
         pytest.param("base", 4, "true", marks=pytest.mark.slow),
         pytest.param("base", 16, "false", marks=pytest.mark.slow),
         pytest.param("base", 23, "false", marks=pytest.mark.slow),

@@ -139,21 +139,6 @@ def test_two_hundred_records_are_tables(name: str, tmp_path: Path) -> None:
     assert difference == ["a", "mismatch", "7", "-1"]
 
 
-def test_the_names_of_treeval_s_documentation() -> None:
-    """What its pages import is there, and works together."""
-    from evalsuite import trees
-
-    schema = {"a": "string", "b": ["x", "y"]}
-    chosen, metrics = trees.create_treeval_score_default_tree_metrics(schema)
-    assert chosen == trees.create_tree_metrics(schema, types_metrics={"string": "levenshtein", "()": "exact_match"})
-    assert {"exact_match", "levenshtein"} <= metrics.keys()
-    result = trees.treeval_score(
-        [{"a": "one", "b": "x"}], [{"a": "one", "b": "y"}], schema, metrics=[trees.ExactMatch(), trees.Levenshtein()]
-    )
-    assert trees.aggregate_results_per_metric(result)["levenshtein"] == 1
-    assert trees.aggregate_results_per_leaf_type(result)["()"] == {"exact_match": 0.0}
-
-
 @pytest.mark.parametrize("rules", ["official", "strict"])
 def test_the_verdict_that_is_the_score_stands_first(rules: str) -> None:
     """`check` of a prediction names the verdict under its rules before the other one."""

@@ -63,6 +63,12 @@ def gold(place: Path) -> Path:
     return place / "gold"
 
 
+def leave(sub: Path, gold: Path, *ids: str) -> None:
+    """Leave these instances alone on both sides."""
+    for path in (sub / NAME, gold / "toy_eval.jsonl"):
+        write_lines(path, *(text for text in path.read_text().splitlines() if json.loads(text)["instance_id"] in ids))
+
+
 def found(*arguments: object) -> tuple[int, list[str]]:
     """(exit code, `place id code` of each problem) by --json."""
     done = called("validate", *arguments, "--json")
@@ -81,6 +87,7 @@ def test_a_good_folder_is_ready(sub: Path, gold: Path, monkeypatch: pytest.Monke
 
 def test_an_archive_is_checked_like_its_folder(sub: Path, gold: Path) -> None:
     """Zipped, with and without a folder around it, and as the tar of a folder with a fault; an archive that is none is named."""
+    leave(sub, gold, "t", "f")
     (sub / "f" / "r.csv").write_bytes(b"a\xff\xff\n")
     faults = found(sub, "--gold", gold)
     assert faults == (1, [f"{NAME}:2 f BAD_ENCODING"])
@@ -125,22 +132,21 @@ def test_lines_are_checked(sub: Path) -> None:
         line("t", "Rome", "answer"),
         line("e", "x", "answer") | {"z": 1},
     ]
-    with (sub / "results_metadata.jsonl").open("a") as lines:
-        lines.writelines((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
-    expected = [f"{NAME}:1 t DUPLICATE_ID", f"{NAME}:5  BAD_METADATA", f"{NAME}:6  BAD_METADATA", f"{NAME}:7 k BAD_METADATA"]
+    write_lines(sub / NAME, line("t", "Paris", "answer"), *rows)
+    expected = [f"{NAME}:1 t DUPLICATE_ID", f"{NAME}:2  BAD_METADATA", f"{NAME}:3  BAD_METADATA", f"{NAME}:4 k BAD_METADATA"]
     assert found(sub) == (1, expected)
-    assert "note: results_metadata.jsonl:9: key 'z' is not read" in said("validate", sub, code=1)
+    assert "note: results_metadata.jsonl:6: key 'z' is not read" in said("validate", sub, code=1)
 
 
 def test_very_many_ids_that_gold_lacks_are_counted(sub: Path, gold: Path) -> None:
     """The first hundred are named at their lines, the others are one problem more; what they hand in is not looked at."""
-    with (sub / "results_metadata.jsonl").open("a") as lines:
-        lines.writelines(json.dumps(line(f"u{n}", "none.csv")) + "\n" for n in range(300))
+    leave(sub, gold, "t")
+    write_lines(sub / NAME, line("t", "Paris", "answer"), *(line(f"u{n}", "none.csv") for n in range(300)))
     code, problems = found(sub, "--gold", gold)
     assert (code, len(problems)) == (1, 101)
-    assert sorted(problems) == sorted([f"results_metadata.jsonl:{n + 5} u{n} UNKNOWN_ID" for n in range(100)] + [f"{METADATA}  UNKNOWN_ID"])
+    assert sorted(problems) == sorted([f"{NAME}:{n + 2} u{n} UNKNOWN_ID" for n in range(100)] + [f"{METADATA}  UNKNOWN_ID"])
     out = said("validate", sub, "--gold", gold, code=1)
-    assert not lacks(out, "200 more lines name such ids", "4 of 4 answers (1 answer · 2 file · 1 files), 4 ready")
+    assert not lacks(out, "200 more lines name such ids", "1 of 1 answers (1 answer), 1 ready")
 
 
 def test_gold_adds_ids_and_answer_types(sub: Path, gold: Path) -> None:
