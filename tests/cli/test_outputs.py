@@ -12,8 +12,6 @@ from evalsuite.core.errors import OutputError
 from evalsuite.core.import_ref import ImportRef
 from tests.cli.test_run import lacks, said, text_gold, text_submission
 from tests.conftest import copy_of
-from tests.processes import finished
-from tests.terminal.pty_harness import EVALSUITE
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -163,10 +161,3 @@ def test_several_files_of_a_suite(place: Path, capsys: pytest.CaptureFixture[str
     assert said.out.splitlines()[-1] == "1 of 2 files could not be run (exit 1)"
     assert not lacks(said.err, "no candidate column 'candidate_output'", "name another with --candidate\n")
     assert main(["suite", "run", "s", "--from", "bad.csv", "--from", "bad.csv"]) == 2
-
-
-def test_as_a_process(place: Path) -> None:
-    """The same through a process: nothing on stdout, nothing saved."""
-    done = finished([*EVALSUITE, "run", "subs/one", "-o", "/proc/x.html"], cwd=place)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: cannot write /proc/x.html")
