@@ -131,14 +131,23 @@ def _symmetric(scores: Sequence[float], confidence: float, method: Literal["t", 
     return Interval(estimate=centre, low=centre - spread, high=centre + spread, confidence=confidence, method=method, n=n, se=se)
 
 
-def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: float = 0.0, high: float = 1.0) -> Interval:
-    """Return the mean of scores within low..high with the score interval at their effective sample size; never outside low..high.
+UNSEEN = 0.7
+"""How many further scores at the end of the scale may have been missed by a sample."""
 
-    Wilson's interval for a mean: scores that vary less than 0/1 scores of the same mean count as more of them, n_eff = n * m * (1 - m) /
-    sd^2, with Student's quantile instead of z. Source: Kott and Carr (1997), Dean and Pagano (2015) on Wilson intervals at an effective
-    sample size. Chosen over t and BCa because their coverage is too low for skewed bounded scores: with four of five scores at 1 and n = 30
-    this covers 93.7 %, BCa 93.4, t 90.2, percentile 91.4; over eleven of twelve shapes at n = 30, 100 and 500 it covers 93.7 to 96.6 %. No
-    interval is accurate if only three of 30 scores differ from the end (88 %).
+
+def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: float = 0.0, high: float = 1.0) -> Interval:
+    """Return the mean of scores within low..high with an interval that allows for scores which n of them may have missed.
+
+    The upper limit is a quantile of the mean of the scores and 0.7 of a further one at `high`, under random weights (exponential ones,
+    divided by their sum); the lower limit that with 0.7 at `low`. Source: the bound of Gaffke (2005), which has a whole further score, and
+    of which no failure is known (Learned-Miller and Thomas 2019, arXiv 1905.06208); of 0/1 scores that is Clopper and Pearson's limit, and
+    half a score gives Jeffreys'. With 0.7, n scores of 0 give about 3 / n, the rule of three. The weighted mean is taken for a beta of its
+    mean and variance, from the lowest score to the end.
+
+    In simulations (2 to 200 scores, 26 shapes, such as one of ten at 0 and the others above 0.9, or a beta of mean 0.03) it covers in
+    94.5 % or more, and counted exactly (17,856 settings of two values, with and without noise) in 93 % or more of all but one (92.1).
+    Wilson's interval at the effective sample size covers those in 21 % at worst. Where that one covers too, this one is at n = 50 up to 8 %
+    wider for right, wrong and partly right or evenly spread scores, up to a quarter if they are skewed, and twice if all are within 0.2.
 
     Scores that are all equal do not show their spread: they count as 0/1 scores of that mean, the widest possible.
     """
@@ -147,14 +156,11 @@ def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: 
     if min(values) < low or max(values) > high:
         raise StatsError(f"scores from {min(values)} to {max(values)} are not in {low}..{high}")
     n, centre, sd = len(values), mean(values), sample_sd(values)
-    part = (centre - low) / (high - low)
     # Variation from rounding alone counts as none.
     if sd and sd > SMALLEST_SPREAD * (high - low):
-        effective = max(1.0, n * part * (1 - part) / (sd / (high - low)) ** 2)
-        start, end = wilson_interval(part * effective, effective, z=t_value(confidence, n - 1))
-        note = ""
+        (start, end), note = _with_unseen((np.asarray(values) - low) / (high - low), np.ones(n), confidence), ""
     else:
-        start, end = wilson_interval(part * n, n, z=z_value(confidence))
+        start, end = wilson_interval((centre - low) / (high - low) * n, n, z=z_value(confidence))
         note = "all scores are equal: taken as 0/1 scores of that mean"
     return Interval(
         estimate=centre,
@@ -167,6 +173,21 @@ def bounded_interval(scores: Sequence[float], *, confidence: float = 0.95, low: 
         se=None if sd is None else sd / math.sqrt(n),
         note=note,
     )
+
+
+def _with_unseen(values: "Floats", weights: "Floats", confidence: float) -> tuple[float, float]:
+    """Return the interval of the mean of n values in [0, 1], not all equal, with weights of mean 1: `bounded_interval` says how."""
+    tail = (1 - share(confidence, "confidence")) / 2
+
+    def highest(values: "Floats") -> float:
+        least, total = values.min(), len(values) + UNSEEN
+        middle = (weights @ values + UNSEEN) / total
+        spread = ((weights * (values - middle)) ** 2).sum() + UNSEEN * (1 - middle) ** 2
+        part = (middle - least) / (1 - least)
+        worth = (middle - least) * (1 - middle) * total * (total + 1) / spread - 1
+        return float(least + (1 - least) * special.betaincinv(part * worth, (1 - part) * worth, 1 - tail))
+
+    return 1 - highest(1 - values), highest(values)
 
 
 def _check_ends(low: float, high: float) -> None:
@@ -468,11 +489,15 @@ def clustered_score_interval(scores: Sequence[float], clusters: Sequence[Hashabl
     """Return the mean of scores in [0, 1] over G clusters, with an interval of positive width. One cluster counts as one score, with a
     note.
 
-    The wider of two: Wilson's interval at the effective sample size m * (1 - m) / cr2^2 with Student's quantile, and the likelihood of a
-    beta-binomial averaged over the correlation within clusters. The first is accurate in the middle and too narrow near the ends, where few
-    clusters do not show their spread (81 % instead of 95 for ten clusters of 50 at 0.9 with a correlation of 0.5); the second is accurate
-    there and too narrow for few clusters in the middle. Together they cover 92 to 99.7 % from ten clusters on. For clusters of one score
-    each the interval is `score_interval`'s.
+    The wider of two. The first is Wilson's interval at the effective sample size m * (1 - m) / cr2^2 with Student's quantile: accurate in
+    the middle and too narrow near the ends, where few clusters do not show their spread (81 % instead of 95 for ten clusters of 50 at 0.9
+    with a correlation of 0.5). The second is for 0/1 scores the likelihood of a beta-binomial averaged over the correlation within
+    clusters, accurate there and too narrow for few clusters in the middle: together they cover 92 to 99.7 % from ten clusters on. For
+    others it is `bounded_interval` over the clusters' means, weighted by their sizes, with 0.7 of a further cluster of the mean size at
+    either end; in simulations (3 to 50 clusters of 1 to 12 scores, or one of ten beside single ones, seven kinds) both cover in 94.5 % or
+    more, where the interval before covered in 26 % if one cluster of 20 is far from the others, which are alike.
+
+    For clusters of one score each the interval is `score_interval`'s.
     """
     values = check_scores(scores)
     share(confidence, "confidence")
@@ -481,7 +506,12 @@ def clustered_score_interval(scores: Sequence[float], clusters: Sequence[Hashabl
     error, totals = clustered_se(values, clusters), cluster_totals(values, clusters)
     if len(totals) == len(values):
         return score_interval(values, confidence=confidence)
-    lows, highs = zip(_at_effective_size(error, len(totals), confidence), _likely_means(values, totals, confidence), strict=True)
+    if len(totals) == 1 or is_binary(values) or (error.naive or 0.0) < SMALLEST_SPREAD:
+        other = _likely_means(error.mean, totals, confidence)
+    else:
+        sums, sizes = np.asarray(totals).T
+        other = _with_unseen(np.minimum(1, sums / sizes), sizes / sizes.mean(), confidence)
+    lows, highs = zip(_at_effective_size(error, len(totals), confidence), other, strict=True)
     low, high = min(*lows, error.mean), max(*highs, error.mean)
     return Interval(
         estimate=error.mean, low=low, high=high, confidence=confidence, method="clustered", n=error.n, se=error.cr2, note=error.note
@@ -513,20 +543,18 @@ N_MEANS = 160
 N_CORRELATIONS = 24
 
 
-def _likely_means(values: Sequence[float], totals: Sequence[tuple[float, int]], confidence: float) -> tuple[float, float]:
+def _likely_means(centre: float, totals: Sequence[tuple[float, int]], confidence: float) -> tuple[float, float]:
     """Return the range of true means with `confidence` of the beta-binomial likelihood of the clusters' totals.
 
-    Means have equal weights, and correlations within a cluster 1 / sqrt(correlation), on a grid that is denser near 0 for both. Scores
-    between 0 and 1 that vary less than 0/1 scores of their mean count as more of them. At 0 and at 1 the whole tail is on one side.
+    Means have equal weights, and correlations within a cluster 1 / sqrt(correlation), on a grid that is denser near 0 for both. At 0 and
+    at 1 the whole tail is on one side.
     """
-    n, centre, sd = len(values), mean(values), sample_sd(values) or 0.0
-    worth = max(1.0, centre * (1 - centre) * n / (n - 1) / sd**2) if sd > SMALLEST_SPREAD else 1.0
     edges = np.sin(np.linspace(0, np.pi / 2, N_MEANS + 1)) ** 2
     middles = np.sin((np.arange(N_MEANS) + 0.5) / N_MEANS * np.pi / 2) ** 2
     correlations = ((np.arange(N_CORRELATIONS) + 0.5) / N_CORRELATIONS) ** 2
     scale = 1 / correlations - 1
     right, wrong = middles[:, None] * scale, (1 - middles)[:, None] * scale
-    pairs, times = np.unique(np.round([(total * worth, (count - total) * worth) for total, count in totals], 6), axis=0, return_counts=True)
+    pairs, times = np.unique(np.round([(total, count - total) for total, count in totals], 6), axis=0, return_counts=True)
     gammaln = special.gammaln
     logs = np.log(np.diff(edges))[:, None] - len(totals) * (gammaln(right) + gammaln(wrong) - gammaln(scale))
     for (total, rest), count in zip(pairs, times, strict=True):
@@ -737,23 +765,8 @@ def _passes(rows: Sequence[Sequence[float]], k: int, clusters: Sequence[Hashable
     all_right = [1 - pass_at_k(n, n - c, k) for n, c in counts]
 
     def spread(name: str, values: Sequence[float]) -> dict[str, Any]:
-        interval, sd = _with_rare_questions(values, clusters) if k > 1 else reported_interval(values, clusters=clusters), sample_sd(values)
+        interval, sd = reported_interval(values, clusters=clusters), sample_sd(values)
         error = interval.se if clusters else None if sd is None else sd / math.sqrt(len(values))
         return {name: mean(values), f"{name}_se": error, f"{name}_interval_95": (interval.low, interval.high)}
 
     return Passes(k=k, **spread("any", any_right), **spread("all", all_right))
-
-
-def _with_rare_questions(values: Sequence[float], clusters: Sequence[Hashable] | None) -> Interval:
-    """Return the interval of the mean of n values of pass@k or pass^k, wider if one more question at 0 and one at 1 make it wider.
-
-    Most such values are close to one end, and n of them may have missed a rare question at the other. In simulations (2 to 300 questions,
-    2 to 20 samples, six kinds of suites) it covers in 89 % or more, and in 90 % or more in 250 of 252 settings; without the two questions
-    in 217, at worst in 43 %.
-    """
-    interval = reported_interval(values, clusters=clusters)
-    if is_binary(values):
-        return interval
-    wider = reported_interval([*values, 0.0, 1.0], clusters=clusters and [*clusters, object(), object()])
-    ends = [end for end in (interval.low, wider.low, interval.high, wider.high) if end is not None]
-    return replace(interval, low=min(ends), high=max(ends))

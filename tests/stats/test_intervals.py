@@ -53,13 +53,14 @@ def test_t_is_undefined_without_variation(scores: list[float], note: str) -> Non
     assert note in found.note
 
 
-def test_bounded_interval_is_wilson_for_scores_of_zero_and_one() -> None:
-    """For 0/1 scores n_eff is n - 1 and Student's quantile stands for z, so it comes out a little wider than Wilson's."""
-    scores = [1.0] * 21 + [0.0] * 9
-    found, wilson = bounded_interval(scores), wilson_interval(21, 30)
-    assert (found.low, found.high) == pytest.approx(wilson, abs=0.02)
-    assert found.low < wilson[0]
-    assert found.high > wilson[1]
+def test_bounded_interval_is_between_jeffreys_and_clopper_pearson() -> None:
+    """Of 0/1 scores its limits are those of a beta with 0.7 of a further score: Jeffreys has half, Clopper and Pearson a whole one."""
+    found = bounded_interval([1.0] * 21 + [0.0] * 9)
+    jeffreys, exact = (proportion_interval(21, 30, method=name) for name in ("jeffreys", "clopper_pearson"))
+    assert exact.low is not None
+    assert jeffreys.low is not None
+    assert exact.low < found.low < jeffreys.low
+    assert jeffreys.high < found.high < exact.high
 
 
 def test_bounded_interval_knows_its_scale() -> None:

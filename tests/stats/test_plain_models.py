@@ -102,15 +102,18 @@ def test_the_prediction_powered_mean() -> None:
 
 
 def test_clusters_that_do_not_show_their_spread() -> None:
-    """Equal scores count once a cluster; clusters of one mean as independent scores; without bounds the interval is Student's."""
+    """Equal scores count once a cluster, clusters of one mean at least as independent scores; without bounds it is Student's interval."""
     names = list("aabbccdd")
     level = clustered_score_interval([1.0] * 8, names)
-    assert level.low == pytest.approx(min(wilson_interval(4, 4)[0], _likely_means([1.0] * 8, [(2.0, 2)] * 4, 0.95)[0]))
-    scores = [0.2, 0.8] * 4
-    found, likely = clustered_score_interval(scores, names), _likely_means(scores, [(1.0, 2)] * 4, 0.95)
+    assert level.low == pytest.approx(min(wilson_interval(4, 4)[0], _likely_means(1.0, [(2.0, 2)] * 4, 0.95)[0]))
+    scores = [0.0, 1.0] * 4
+    found, likely = clustered_score_interval(scores, names), _likely_means(0.5, [(1.0, 2)] * 4, 0.95)
     naive = np.std(scores, ddof=1) / math.sqrt(8)
     ends = zip(_wilson_of(0.5, naive, NormalDist().inv_cdf(0.975)), likely, strict=True)
     assert [found.low, found.high] == pytest.approx([min(next(ends)), max(next(ends))])
+    # Four clusters of 0.5: a beta from 0.5 to the end with 0.7 of a fifth cluster, wider than eight independent scores.
+    graded, reach = clustered_score_interval([0.4, 0.6] * 4, names), float(scipy.stats.beta.ppf(0.975, 0.7, 4)) / 2
+    assert [graded.low, graded.high] == pytest.approx([0.5 - reach, 0.5 + reach])
     assert found.se == pytest.approx(0, abs=1e-12)
     for raw in ([-0.5, 0.5, 0.75, 1.0], [0.5, 0.25, 0.75, 1.5]):
         assert clustered_score_interval(raw, list("aabb")) == clustered_interval(raw, list("aabb"))
@@ -142,7 +145,7 @@ def test_the_likelihood_of_clusters(totals: list[tuple[float, int]]) -> None:
     assert found.high is not None
     assert found.low <= low + 1e-9
     assert found.high >= high - 1e-9
-    assert _likely_means(scores, totals, 0.95) == pytest.approx((low, high), abs=1e-9)
+    assert _likely_means(centre, totals, 0.95) == pytest.approx((low, high), abs=1e-9)
     error = clustered_se(scores, names)
     if error.naive and error.cr2 and error.df:
         # The widest of it and of Wilson's intervals for as many coins as either error is worth.
@@ -151,9 +154,6 @@ def test_the_likelihood_of_clusters(totals: list[tuple[float, int]]) -> None:
         assert [found.low, found.high] == pytest.approx([min(lows), max(highs)], abs=1e-9)
     # Reports of the next version state the same, so that the grid stays as fine as it is.
     assert (N_MEANS, N_CORRELATIONS) == (160, 24)
-    # A score that varies a quarter as much as right and wrong answers counts as four of them.
-    four = _likely_means([0.0, 1.0] * 16, [(4.0, 8)] * 4, 0.95)
-    assert _likely_means([0.25, 0.75] * 4, [(1.0, 2)] * 4, 0.95) == pytest.approx(four, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [2, 7, 14, 15, 16, 40])
@@ -215,19 +215,40 @@ def test_the_interval_of_one_score_of_many_units() -> None:
     ],
 )
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.0, 1.0), (1.0, 5.0), (-2.0, 3.0)])
-def test_bounded_scores_are_worth_as_many_coins(scores: list[float], low: float, high: float) -> None:
-    """Wilson's interval at their mean for m (1 - m) / variance times n coins, by Student's quantile; equal ones are a coin each."""
+def test_bounded_scores_may_have_missed_some_at_an_end(scores: list[float], low: float, high: float) -> None:
+    """The beta of their randomly weighted mean with 0.7 of a further score at the one end, and at the other; equal ones are a coin each."""
     values = [low + (high - low) * score for score in scores]
-    n, part = len(scores), (math.fsum(values) / len(values) - low) / (high - low)
+    n = len(scores)
     spread = np.std(values, ddof=1) / (high - low) if n > 1 else 0.0
-    worth, z = (n, NormalDist().inv_cdf(0.95)) if spread < 1e-9 else (n * part * (1 - part) / spread**2, scipy.stats.t.ppf(0.95, n - 1))
-    half = z * math.sqrt(part * (1 - part) / worth + z * z / (4 * worth**2)) / (1 + z * z / worth)
-    middle = (part + z * z / (2 * worth)) / (1 + z * z / worth)
-    found = bounded_interval(values, confidence=0.9, low=low, high=high)
-    ends = [low + (high - low) * max(0.0, middle - half), low + (high - low) * min(1.0, middle + half)]
-    assert [found.low, found.high] == pytest.approx(ends, abs=1e-9)
+
+    def limit(parts: np.ndarray) -> float:
+        weights, total = np.append(np.ones(n), 0.7), n + 0.7
+        mean = np.average(np.append(parts, 1), weights=weights)
+        variance = np.average((np.append(parts, 1) - mean) ** 2, weights=weights) / (total + 1)
+        least, width = parts.min(), 1 - parts.min()
+        share = (mean - least) / width
+        worth = share * (1 - share) * width**2 / variance - 1
+        return float(scipy.stats.beta.ppf(0.95, share * worth, (1 - share) * worth, loc=least, scale=width))
+
+    found, parts = bounded_interval(values, confidence=0.9, low=low, high=high), (np.array(values) - low) / (high - low)
+    ends = wilson_interval(n * parts.mean(), n, z=NormalDist().inv_cdf(0.95)) if spread < 1e-9 else (1 - limit(1 - parts), limit(parts))
+    assert [found.low, found.high] == pytest.approx([low + (high - low) * end for end in ends], abs=1e-9)
     assert (found.estimate, found.n, bool(found.note)) == (pytest.approx(np.mean(values)), n, spread < 1e-9)
     assert found.se == (None if n == 1 else pytest.approx(np.std(values, ddof=1) / math.sqrt(n), abs=1e-15))
+
+
+def test_clusters_count_as_their_means_by_size() -> None:
+    """Graded scores near 0: the upper limit is that of the clusters' means; a large cluster weighs more, and so may one that was missed."""
+    alike = clustered_score_interval([0.0, 0.02, 0.01, 0.02, 0.01, 0.0], list("aabbcc"))
+    assert alike.high == pytest.approx(bounded_interval([0.01, 0.015, 0.005]).high)
+    mixed = clustered_score_interval([0.02, 0.01, 0.02, 0.0, 0.01, 0.0, 0.02], list("abbbccc"))
+    weights, parts = np.array([1, 3, 3, 0.7 * 7 / 3]) * 3 / 7, np.array([0.02, 0.01, 0.01, 1.0])
+    middle = weights @ parts / 3.7
+    # The end counts 0.7 times with its own square, and not with 0.7 squared.
+    variance = (((weights * (parts - middle))[:3] ** 2).sum() + 0.7 * (1 - middle) ** 2) / (3.7 * 4.7)
+    share = (middle - 0.01) / 0.99
+    worth = share * (1 - share) * 0.99**2 / variance - 1
+    assert mixed.high == pytest.approx(scipy.stats.beta.ppf(0.975, share * worth, (1 - share) * worth, loc=0.01, scale=0.99))
 
 
 @pytest.mark.parametrize("score", [0.001, 0.25, 0.9])

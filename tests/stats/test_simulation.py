@@ -28,6 +28,9 @@ BOUNDED: dict[str, tuple[Draw, float]] = {
     "partial credit": (lambda rng, n: rng.choice([0.0, 0.5, 1.0], n, p=[0.2, 0.2, 0.6]), 0.7),
     "half of them 1": (lambda rng, n: np.where(rng.random(n) < 0.5, 1.0, rng.random(n)), 0.75),
     "four of five 1": (lambda rng, n: np.where(rng.random(n) < 0.8, 1.0, rng.random(n)), 0.9),
+    "one of ten half right": (lambda rng, n: np.where(rng.random(n) < 0.9, 0.0, 0.5), 0.05),
+    "near 0, few large": (lambda rng, n: rng.beta(0.1, 3, n), 0.1 / 3.1),
+    "one of ten 0, others near 1": (lambda rng, n: np.where(rng.random(n) < 0.1, 0.0, 0.9 + 0.1 * rng.random(n)), 0.855),
 }
 
 
@@ -43,11 +46,11 @@ def coverage(draw: Draw, truth: float, n: int, *, seed: int = 1) -> float:
     return held / N_DRAWS
 
 
-@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("n", [*(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3, 5, 10, 20, 50, 200)), *SIZES])
 @pytest.mark.parametrize("shape", BOUNDED)
 def test_bounded_scores_are_covered(shape: str, n: int) -> None:
-    """93 to 97 % for eight shapes of scores in [0, 1], skewed and discrete ones among them."""
-    assert 0.93 <= coverage(*BOUNDED[shape], n) <= 0.97
+    """93 % or more for eleven shapes of scores in [0, 1], skewed and discrete ones and those with few far ones among them."""
+    assert coverage(*BOUNDED[shape], n) >= 0.93
 
 
 @pytest.mark.parametrize("n", SIZES)
