@@ -528,9 +528,12 @@ def difference_interval(a: Sequence[float], b: Sequence[float], *, confidence: f
     """Return the interval of the mean difference a - b over n pairs, which count as `effective` ones (default: n).
 
     For 0/1 scores Bonett and Price (2012): one more discordant pair of each kind, so that no flips at all do not give +-0. For others the
-    wider of Student's t and the same with one more difference of each sign, as large as those that are not 0: if one pair in ten differs,
-    by the same, 50 pairs cover 97 % instead of 88. If all differences are equal their spread is not known: within -1..1 they count as 0/1
-    flips of that mean, the widest possible; others have no width, with a note. One pair of them has no interval.
+    wider of Student's t and the same with one more difference of each sign, as large as the largest: if one pair in ten differs, by the
+    same, 50 pairs cover 97 % instead of 88. In simulations (5 to 200 pairs, eight kinds) it covers in 92 % or more. It does not know of
+    differences that no pair shows: if one pair in 20 or 10 loses far more than the others differ, 5 to 30 pairs cover in 20 to 90 %.
+
+    If all differences are equal their spread is not known: within -1..1 they count as 0/1 flips of that mean, the widest possible; others
+    have no width, with a note. One pair of them has no interval.
     """
     left, right = checked_pairs(a, b)
     if effective is not None and not 1 <= effective < math.inf:
@@ -540,7 +543,7 @@ def difference_interval(a: Sequence[float], b: Sequence[float], *, confidence: f
     if effective is None and not (is_binary(left) and is_binary(right)):
         interval = t_interval(deltas, confidence=confidence)
         if interval.low is not None and interval.high is not None:
-            size = math.sqrt(mean([value * value for value in deltas if value]))
+            size = max(map(abs, deltas))
             more = t_interval([*deltas, size, -size], confidence=confidence)
             low, high = min(interval.low, more.low or 0.0), max(interval.high, more.high or 0.0)
             return replace(interval, low=low, high=high, method="t, one more of each sign")

@@ -92,7 +92,20 @@ def graded_pair(rng: np.random.Generator, n: int) -> tuple[list[float], list[flo
     return tuple(np.where(rng.random(n) < 0.25, rng.integers(0, 5, n) / 4, same).tolist() for _ in "ab")  # type: ignore[return-value]
 
 
+def unlike_pair(rng: np.random.Generator, n: int) -> tuple[list[float], list[float]]:
+    """Two equally good submissions, one right or wrong, the other always in part right."""
+    return (rng.random(n) < 0.9).astype(float).tolist(), [0.9] * n
+
+
 PAIRS = {"0/1": zero_one_pair, "bounded": bounded_pair, "graded": graded_pair}
+
+
+@pytest.mark.parametrize("n", [50, *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 10, 30, 100, 200))])
+def test_unlike_sides_have_an_interval_that_covers(n: int) -> None:
+    """Sign flips expect alike sides and call these different too often; the interval of the difference holds 0 in 93 % or more."""
+    rng = np.random.default_rng(6)
+    found = [difference_interval(*unlike_pair(rng, n)) for _ in range(500)]
+    assert sum((one.low or 0) <= 1e-9 and (one.high or 0) >= -1e-9 for one in found) >= 0.93 * 500
 
 
 @pytest.mark.parametrize("n", SIZES)
