@@ -20,9 +20,9 @@ SECRET = "S3CRET-of-gold"
 ANSWERS = {"q1": "Paris it is", "q2": "Rome it is"}
 LINES = [json.dumps({"instance_id": name, "answer_type": "answer", "answer_or_path": text}) + "\n" for name, text in ANSWERS.items()]
 HOSTILE: dict[str, Callable[[Path], object]] = {
-    "broken UTF-8": lambda path: path.write_bytes(b"\xff\n" * 100_000),
-    "deep nesting": lambda path: path.write_text(LINES[0] + '{"a":' + "[" * 200_000),
-    "one long line": lambda path: path.write_bytes(b'{"instance_id": "' + bytes(20_000_000)),
+    "broken UTF-8": lambda path: path.write_bytes(b"\xff\n" * 20_000),
+    "deep nesting": lambda path: path.write_text(LINES[0] + '{"a":' + "[" * 100_000),
+    "one long line": lambda path: path.write_bytes(b'{"instance_id": "' + bytes(9_000_000)),
     "a pipe": os.mkfifo,
     "gold itself": lambda path: path.symlink_to(path.parent.parent / "gold" / "x_eval.jsonl"),
 }

@@ -30,7 +30,7 @@ TESTS = {
     "No archive writes": "runs/test_archives.py::test_every_hostile_kind_is_refused_and_the_others_go_on",
     "under plain names": "runs/test_archives.py::test_an_archive_is_worth_what_its_folder_is",
     "Links, devices, holes": "runs/test_archives.py::test_what_a_worker_says_is_not_believed",
-    "cannot write a byte": "sandbox/test_landlock.py::test_a_reader_cannot_write_connect_or_look_at_its_parent",
+    "cannot write a byte": "sandbox/test_worker_sandbox.py::test_everything_is_refused_in_both_roles",
     "makes evalsuite use the network": "cli/test_network.py::test_a_connection_is_opened_for_what_needs_a_query_alone",
     "by an audit hook": "cli/test_network.py::test_a_connection_is_opened_for_what_needs_a_query_alone",
     "is only a submission": "cli/test_leaderboard.py::test_no_command_takes_a_submission_for_a_run",

@@ -79,7 +79,7 @@ def test_an_endless_answer_is_late_and_costs_the_others_nothing(here: Path, monk
     """The engine is stopped at the limit; the next answers are right. A busy machine may take any time to give it its seconds."""
     monkeypatch.setattr(limits, "WALL_TIMES", 10_000)
     name = with_queries(here / "pred.json", {"0": ENDLESS, "1": GOLD[1][0], "2": GOLD[2][0]})
-    rows = scored(name, "--databases", "dbs", "--rules", "bird-ex", "--limit", "seconds=0.5", "--jobs", "1")
+    rows = scored(name, "--databases", "dbs", "--rules", "bird-ex", "--limit", "seconds=0.3", "--jobs", "1")
     assert [(row["status"], row["score"]) for row in rows] == [("timeout", 0), ("scored", 1), ("scored", 1)]
 
 

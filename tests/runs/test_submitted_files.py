@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import pytest
 
-from evalsuite.core.errors import EvalsuiteError, SubmissionError
+from evalsuite.core.errors import EvalsuiteError, MachineError, SubmissionError
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.run_options import RunOptions
@@ -99,7 +99,7 @@ def test_metadata_that_take_too_long_are_refused(tmp_path: Path, monkeypatch: py
     submission, gold = texts(tmp_path)
     with (submission / "results_metadata.jsonl").open("a") as file:
         file.write('{"a":[[[[[[[[[[0]]]]]]]]]]}\n' * 200_000)
-    with pytest.raises(SubmissionError, match=r"results_metadata\.jsonl: (TIMEOUT|LIMIT: .* waited for a CPU)"):
+    with pytest.raises((SubmissionError, MachineError), match=r"results_metadata\.jsonl: (TIMEOUT|.* waited for a CPU)"):
         read_submission_in_worker(submission, read_gold(gold), resolve_limits({"seconds": 0.01}))
 
 
@@ -107,7 +107,7 @@ def test_a_scorer_of_texts_that_never_ends_costs_its_answer(tmp_path: Path) -> N
     """Texts are compared in workers: an answer that keeps a scorer busy for ever is a time-out, and the others are right."""
     load_scorer(tmp_path, "endless", 'while prediction.endswith(" q3"): pass\nreturn Score(official=1.0, strict=1.0)')
     submission, gold = texts(tmp_path, func="endless")
-    found = run(submission, gold, RunOptions(save=False, limits={"seconds": 0.5}))
+    found = run(submission, gold, RunOptions(save=False, limits={"seconds": 0.3}))
     (late,) = [result for result in found.results if result.score != 1]
     assert late.instance_id == "q3"
     assert late.status == "timeout" or "waited for a CPU" in (late.reason or ""), late

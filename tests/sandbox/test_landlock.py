@@ -20,34 +20,26 @@ from tests.processes import finished
 landlock = pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock")
 # Runs behind the walls of a reader; each line tries one thing and says what came of it.
 TRIES = """
-import ctypes, json, os, signal, socket, sys
+import json, os, sys
 from evalsuite.sandbox.linux_layers import restrict_files
-from evalsuite.sandbox.worker_sandbox import limit_resources
-readable, limits, tries, parent = json.loads(sys.argv[1])
+readable, tries = json.loads(sys.argv[1])
 assert restrict_files(readable)
-limit_resources(limits)
 found = {}
 def attempt(name, action):
     try:
         found[name] = repr(action())
-    except (OSError, MemoryError) as error:
+    except OSError as error:
         found[name] = type(error).__name__
 for name in tries:
     attempt(name, lambda: open(name, 'rb').read(5))
     attempt('list ' + name, lambda: sorted(os.listdir(name)))
-attempt('write', lambda: open('/tmp/evalsuite-walls', 'wb'))
-attempt('tcp', lambda: socket.create_connection(('127.0.0.1', 9), timeout=1))
-attempt('environ', lambda: open(f'/proc/{parent}/environ', 'rb').read(1))
-attempt('memory', lambda: len(bytearray(4 << 30)))
 print(json.dumps(found))
 """
 
 
 def behind_walls(readable: list[str], tries: list[Path]) -> dict[str, Any]:
-    """What a process that may read only below `readable` found when it tried to read some paths, to write, and to connect."""
-    import os
-
-    words = json.dumps([readable, resolve_limits(), [str(path) for path in tries], os.getpid()])
+    """What a process that may read only below `readable` found when it tried to read some paths."""
+    words = json.dumps([readable, [str(path) for path in tries]])
     code = f"import sys; sys.path[:0] = [{str(ROOT)!r}]\n{TRIES}"
     done = finished([sys.executable, "-c", code, words], check=True, cwd="/")
     found: dict[str, Any] = json.loads(done.stdout)
@@ -79,14 +71,6 @@ def test_a_reader_cannot_read_gold_wherever_it_lies(place: str, tmp_path: Path) 
     assert found[str(files[0])] == "b'mine!'"
     assert found[str(files[1])] == "PermissionError"
     assert found[f"list {gold}"] == "PermissionError"
-
-
-@landlock
-def test_a_reader_cannot_write_connect_or_look_at_its_parent(tmp_path: Path) -> None:
-    """No file is written, no TCP connection opened, no variable of the parent read, and no more memory taken than allowed."""
-    submission, gold = two_sides(tmp_path, "gold")
-    found = behind_walls(readable_by("reader", submission, gold), [])
-    assert (found["write"], found["tcp"], found["environ"], found["memory"]) == ("PermissionError",) * 3 + ("MemoryError",)
 
 
 @landlock

@@ -18,7 +18,7 @@ from tests.terminal.pty_harness import C_LOCALE, EVALSUITE, environment, piped, 
 ENCODINGS = [
     pytest.param({"PYTHONIOENCODING": "cp1252"}, "cp1252", id="cp1252"),
     pytest.param({"PYTHONIOENCODING": "ascii"}, "ascii", id="ascii"),
-    pytest.param({"PYTHONIOENCODING": "latin-1"}, "latin-1", id="latin-1"),
+    pytest.param({"PYTHONIOENCODING": "latin-1"}, "latin-1", id="latin-1", marks=pytest.mark.slow),
     pytest.param(C_LOCALE, "ascii", id="C locale"),
 ]
 

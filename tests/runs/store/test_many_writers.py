@@ -22,7 +22,7 @@ def ask(place: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in asked.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("n_writers", [5, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_writers", [3, pytest.param(20, marks=pytest.mark.slow)])
 def test_many_writers_and_a_reader(n_writers: int, tmp_path: Path) -> None:
     """All runs go by one name, each with a score of its own; every answer shows whole runs only, ever more, and in the end all of them."""
     gold = {f"q{i:02}": f"city {i}" for i in range(N_INSTANCES)}
