@@ -73,7 +73,7 @@ class Loot:
 
 def make_place(folder: Path) -> Path:
     """The stranger's folder: gold with a plugin, a submission, two saved runs of it, and code planted all over."""
-    from tests.processes import finished
+    from tests.command_server import command_server
 
     (folder / "theirs" / "q1").mkdir(parents=True)
     (folder / "theirs" / "plugin.py").write_text(PLUGIN)
@@ -93,8 +93,8 @@ def make_place(folder: Path) -> Path:
         answers = [*(("answer", text) for text in texts), ("file", "t.csv"), ("answer", '{"n": 2}')]
         lines = [{"instance_id": f"q{n}", "answer_type": kind, "answer_or_path": value} for n, (kind, value) in enumerate(answers, 1)]
         (folder / name / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        command = [sys.executable, "-P", "-m", "evalsuite", "run", name, "--gold", "theirs", "--out", f".evalsuite/runs/{run}"]
-        finished(command, cwd=folder, check=True)
+        done = command_server().run(["run", name, "--gold", "theirs", "--out", f".evalsuite/runs/{run}"], cwd=folder)
+        assert done.returncode == 0, done.stderr
     assert (folder / "EXECUTED").exists()
     (folder / "EXECUTED").unlink()
     for run in RUNS:

@@ -75,7 +75,7 @@ def test_killed_before_any_change(tmp_path: Path, step: int) -> None:
     assert moments["earlier"][0] > moments["new"][0] >= 10
 
 
-@pytest.mark.parametrize("step", [15, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_power_fails_before_any_change(tmp_path: Path, step: int) -> None:
     """Whatever the disk loses, no half run is believed, a finished run and a site are whole, and what goes on ends as ever."""
     done = finished([sys.executable, "-m", "tests.runs.store.power_cut", tmp_path, step], seconds=900, cwd=ROOT, check=True)
