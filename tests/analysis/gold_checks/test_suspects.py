@@ -195,6 +195,8 @@ def test_ranks_that_would_change_are_named() -> None:
     seen = outlook(votes, found)
     assert (seen.n_wrong, seen.submissions[0].run, seen.submissions[0].rank) == (2, "run0", 1)
     assert seen.submissions[0].expected_rank == 8
+    assert seen.submissions[0].expected_score == pytest.approx(sum(one.right["run0"] for one in found.values()) / len(votes))
+    assert "the 2 likeliest golds are" in seen.says
     assert "run0 and run1" in seen.says
 
 
