@@ -441,7 +441,7 @@ def clustered_se(scores: Sequence[float], clusters: Sequence[Hashable]) -> Clust
     )
 
 
-def cr2_of(totals: Sequence[float], sizes: Sequence[int]) -> tuple[float, float, float]:
+def cr2_of(totals: Sequence[float], sizes: Sequence[float]) -> tuple[float, float, float]:
     """Return (mean, its CR2 standard error, Satterthwaite's degrees of freedom) from the sums and sizes of at least two clusters.
 
     Source: Bell and McCaffrey (2002), in closed form for a mean, where the leverage of a cluster is its share of the values.
@@ -483,6 +483,23 @@ def clustered_interval(scores: Sequence[float], clusters: Sequence[Hashable], *,
     return Interval(
         estimate=error.mean, low=low, high=high, confidence=confidence, method="clustered t", n=error.n, se=error.cr2, note=note
     )
+
+
+def clustered_difference_interval(differences: Sequence[float], clusters: Sequence[Hashable], *, confidence: float = 0.95) -> Interval:
+    """Return `clustered_interval` of paired differences, wider if one more cluster of each sign makes it wider.
+
+    These have the mean size and a sum as large as the root mean square of the sums that are not 0, so that few clusters with differences
+    on one side are not all there is. In simulations (5 to 100 clusters of 1 to 8, four kinds) it covers in 93 % or more, without these
+    clusters in 90; it is wider by up to 2 % where most clusters differ. It does not know of differences that no cluster shows.
+    """
+    interval = clustered_interval(differences, clusters, confidence=confidence)
+    if interval.low is None or interval.high is None:
+        return interval
+    sums, sizes = zip(*cluster_totals(differences, clusters), strict=True)
+    more, size = math.sqrt(mean([total * total for total in sums if total])), len(differences) / len(sums)
+    centre, error, df = cr2_of([*sums, more, -more], [*sizes, size, size])
+    reach = error * t_value(confidence, df)
+    return replace(interval, low=min(interval.low, centre - reach), high=max(interval.high, centre + reach))
 
 
 def clustered_score_interval(scores: Sequence[float], clusters: Sequence[Hashable], *, confidence: float = 0.95) -> Interval:

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.stats.intervals import ONE_CLUSTER, clustered_interval, clustered_score_interval, clustered_se, t_interval
+from evalsuite.stats.intervals import (
+    ONE_CLUSTER,
+    clustered_difference_interval,
+    clustered_interval,
+    clustered_score_interval,
+    clustered_se,
+    t_interval,
+)
 from evalsuite.stats.samples import StatsError
 from tests.models.cluster_robust import bell_mccaffrey
 from tests.properties import examples
@@ -93,3 +100,18 @@ def test_a_cluster_each_is_no_clustering(scores: list[float]) -> None:
     plain = t_interval(scores)
     if plain.se is not None and plain.se > 1e-9:
         assert clustered_interval(scores, range(len(scores))).low == pytest.approx(plain.low, abs=1e-9)
+
+
+def test_a_difference_allows_for_one_more_cluster_of_each_sign() -> None:
+    """Of eight clusters one lost three points of four: as if one more had lost three and one won three."""
+    lost, names = [-1.0, -1.0, -1.0] + [0.0] * 29, [at // 4 for at in range(32)]
+    found, plain = clustered_difference_interval(lost, names), clustered_interval(lost, names)
+    more = clustered_interval([*lost, -0.75, -0.75, -0.75, -0.75, *[0.75] * 4], [*names, *[8] * 4, *[9] * 4])
+    assert plain.high is not None
+    assert plain.low is not None
+    assert more.low is not None
+    assert (found.low, found.high) == pytest.approx((min(plain.low, more.low), more.high))
+    assert found.high > plain.high
+    assert (found.estimate, found.se, found.method) == (plain.estimate, plain.se, plain.method)
+    level = clustered_difference_interval([0.5] * 4, list("aabb"))
+    assert (level.low, level.high) == (None, None)

@@ -44,7 +44,7 @@ from evalsuite.core.status import ZERO, check_level, default_level, has_open_ver
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, human_difference
 from evalsuite.runs.run_options import changed_versions, versions_warning
-from evalsuite.stats.intervals import CELLS_AT_ONCE, ONE_CLUSTER, Interval, cluster_totals, clustered_interval, few_clusters_note
+from evalsuite.stats.intervals import CELLS_AT_ONCE, ONE_CLUSTER, Interval, cluster_totals, clustered_difference_interval, few_clusters_note
 from evalsuite.stats.power import Units, detectable, n_needed, power_units
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean
 from evalsuite.stats.significance import PairedTest, Significance, adjust, compare_paired, difference_interval, interval_note, sign_flip
@@ -56,7 +56,8 @@ class PairedDifference:
     """The difference b - a over n pairs; all is None if there is no pair.
 
     `a` and `b` are means in [0, 1]. `low` and `high` are the limits of the difference at confidence 1 - alpha (Bonett and Price for 0/1
-    scores, else the wider of t and t with one more difference of each sign; with clusters t by CR2) and are not adjusted.
+    scores, else the wider of t and t with one more difference of each sign; with clusters t by CR2, or with one more cluster of
+    each sign) and are not adjusted.
     `p` is two-sided: exact McNemar for 0/1, else sign flips (of whole clusters with clusters); `p_adjusted` is Holm's over its part of the
     comparison. `effect` is Cohen's d_z. `wins` counts the instances on which b is better (smaller, if the stored score is
     `lower_is_better`). `is_raw`: all numbers are on the own scale of a metric without bounds.
@@ -152,7 +153,7 @@ def _over_clusters(
     deltas = differences(b, a)
     totals = [total for total, _ in cluster_totals(deltas, clusters)]
     flipped: PairedTest = sign_flip(totals, [0.0] * len(totals))
-    interval: Interval = clustered_interval(deltas, clusters, confidence=1 - alpha)
+    interval: Interval = clustered_difference_interval(deltas, clusters, confidence=1 - alpha)
     if not interval.se and max(map(abs, deltas)) <= 1:
         # Clusters that all agree show no spread, nor does a single one: each counts once.
         interval = difference_interval(b, a, confidence=1 - alpha, effective=len(totals))

@@ -22,7 +22,7 @@ from evalsuite.core.types import Answer, Check, Gold, GoldInstance, Result, Stat
 from evalsuite.gold.spec import exchanges_of
 from evalsuite.reports.comparison_documents import comparison_sections
 from evalsuite.stats import significance_test
-from evalsuite.stats.intervals import ONE_CLUSTER, clustered_interval
+from evalsuite.stats.intervals import ONE_CLUSTER, clustered_difference_interval
 from evalsuite.stats.significance import difference_interval
 from tests.analysis.leaderboard.made import result, side
 from tests.properties import examples
@@ -370,7 +370,7 @@ def test_the_limits_over_clusters(scale: float, names: str, note: str, changes: 
     """By the spread between clusters; where they show none within -1..1 each counts as one pair, and beyond that none is made up."""
     a, b = [0.0] * 8, [scale * change for change in changes]
     found = paired_difference("r", a, b, clusters=list(names))
-    interval = clustered_interval(b, list(names))
+    interval = clustered_difference_interval(b, list(names))
     counts_once = not interval.se and max(map(abs, b)) <= 1
     if counts_once:
         interval = difference_interval(b, a, effective=len({*names}))
