@@ -10,6 +10,7 @@ import json
 import os
 import shlex
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.core.errors import NO_ROOM, FaultError, MissingExtraError, OutputError, UsageError, count_words, write_error
+from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.status import needs_rescoring
 from evalsuite.core.types import Result, Task
 from evalsuite.readers.paths import metadata_like, refuse_endless, resolve_in_side
@@ -52,6 +54,7 @@ JUDGE_BATCHES = "judge_batches.json"
 SIDE_FOLDERS = ("executed", "gold")
 # Exists while a run is unfinished and records what it was started on, so that --resume can compare.
 STARTED = ".started.json"
+_CRC32 = lazy_pattern(rb', "crc32": "([0-9a-f]{8})"\}\Z')
 # A power cut costs the results of at most this time.
 _SYNC_SECONDS = 1.0
 # Tells whether a submission differs from the one of these results by the digests in them; without digests, by the hash of all of it.
@@ -169,7 +172,7 @@ class RunFolder:
         write_atomically(self.path / STARTED, json.dumps({**plan, **({"whole": started["whole"]} if "whole" in started else {})}) + "\n")
         (self.path / RUN).unlink(missing_ok=True)
         if len(stay) < len(results) or whole != data:
-            write_atomically(path, "".join(whole_line(result) + "\n" for result in stay.values()))
+            write_atomically(path, map(_journal_line, stay.values()))
         self._journal = path.open("ab", buffering=0)
         return stay
 
@@ -220,7 +223,7 @@ class RunFolder:
     def append(self, result: Result) -> None:
         """Append one result to the journal."""
         assert self._journal is not None
-        line = (whole_line(result) + "\n").encode("utf-8", "backslashreplace")
+        line = _journal_line(result).encode("utf-8", "backslashreplace")
         try:
             while line:
                 line = line[self._journal.write(line) :]
@@ -314,12 +317,32 @@ def _list_differences(started: Mapping[str, Any], plan: Mapping[str, Any]) -> It
             yield f"--{name}"
 
 
+def _journal_line(result: Result) -> str:
+    """Return the line of a result with a checksum: the bits that a disk turns would otherwise be another verdict of the resumed run."""
+    line = whole_line(result)
+    return f'{line[:-1]}, "crc32": "{_checksum(line.encode("utf-8", "backslashreplace"))}"}}\n'
+
+
+def _checksum(line: bytes) -> str:
+    return f"{zlib.crc32(line):08x}"
+
+
+def _without_checksum(line: bytes) -> bytes:
+    """Return a line of a journal as `whole_line` wrote it. Raises ValueError if it has another checksum; older ones have none."""
+    if (found := _CRC32.search(line)) is None:
+        return line
+    written = line[: found.start()] + b"}"
+    if found[1].decode() != _checksum(written):
+        raise ValueError
+    return written
+
+
 def _parse_journal(path: Path, data: bytes) -> dict[str, Result]:
     """Return the results of complete journal lines by instance id. Raises `OutputError` for a malformed line and a repeated id."""
     results: dict[str, Result] = {}
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         try:
-            result = result_of(line)
+            result = result_of(_without_checksum(line))
         except (ValueError, TypeError):
             result = None
         if result is None or not isinstance(result.instance_id, str) or result.instance_id in results:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,10 +15,11 @@ from typing import Any
 import pytest
 
 from evalsuite.core.errors import MissingExtraError, OutputError, UsageError
+from evalsuite.core.types import Result
 from evalsuite.runs.history import submission_folder
 from evalsuite.runs.rescoring import parse_shard
 from evalsuite.runs.run_files import json_safe, keep_out_of_git
-from evalsuite.runs.run_folder import RunFolder, claim, holds_run, is_held, new_folder, new_key, read_key, read_public_key
+from evalsuite.runs.run_folder import RunFolder, _parse_journal, claim, holds_run, is_held, new_folder, new_key, read_key, read_public_key
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.analysis.leaderboard import made
@@ -117,6 +119,34 @@ def test_corrupt_line_is_an_error(toy: tuple[Path, Path, Path], tmp_path: Path) 
         with pytest.raises(OutputError, match=message):
             run(submission, gold, RunOptions(resume=folder))
         assert (folder / "results.jsonl").read_bytes() == journal
+
+
+def test_bits_that_a_disk_turns_make_no_other_verdict(tmp_path: Path) -> None:
+    """Each line of a journal has a checksum; a journal of an older version has none, and is read as it is."""
+    folder = RunFolder(tmp_path / "run").open({"signature": "s", "submission": "x", "options": {}})
+    folder.append(
+        Result(
+            instance_id="é\ud800",
+            status="scored",
+            score=1.0,
+            official=1.0,
+            strict=1.0,
+            scorer="s",
+            reason="r",
+            fault=None,
+            digests={"a.csv": "0" * 64},
+        )
+    )
+    folder.close()
+    path = tmp_path / "run" / "results.jsonl"
+    data = path.read_bytes()
+    (result,) = _parse_journal(path, data).values()
+    assert (result.official, result.digests) == (1.0, {"a.csv": "0" * 64})
+    for at in re.finditer(rb"1|0(?=[0\"])", data):
+        with pytest.raises(OutputError, match=r"results\.jsonl:1: not a result line"):
+            _parse_journal(path, data[: at.start()] + b"3" + data[at.end() :])
+    older = data[: data.index(b', "crc32"')].replace(b'"official": 1', b'"official": 0') + b"}\n"
+    assert [result.official for result in _parse_journal(path, older).values()] == [0.0]
 
 
 def test_other_arguments_are_named(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
