@@ -53,6 +53,7 @@ from evalsuite.sandbox.messages import (
     COPY,
     DATA,
     END,
+    FAULT,
     FULL,
     OFFICIAL,
     ClosedError,
@@ -61,6 +62,7 @@ from evalsuite.sandbox.messages import (
     send,
 )
 from evalsuite.sandbox.rpc_client import IdleWorker, await_ready, pack_setup, readable_paths
+from evalsuite.sandbox.worker_main import OWN_ERROR
 from evalsuite.sandbox.worker_sandbox import can_fork, expected_features
 from evalsuite.scorers import worker_setup
 
@@ -137,8 +139,9 @@ class WorkerPair:
     """One or two workers and their tasks: `clock` counts the time of the first of `tasks`; the others wait behind it.
 
     `private` are private copies of databases with the digests of their content, by instance id. `is_full`: its workers ended before the
-    remaining tasks, mostly because of the memory they kept. `is_gone`: they died or sent something malformed. `n_official`: the number of
-    checks of the first task with a known official verdict. `pace`: the seconds that each result of the last message of tasks took so far.
+    remaining tasks, mostly because of the memory they kept. `is_gone`: they died or sent something malformed. `has_failed`: a bug of
+    evalsuite was sent in place of a result. `n_official`: the number of checks of the first task with a known official verdict. `pace`:
+    the seconds that each result of the last message of tasks took so far.
     """
 
     workers: dict[str, Worker]
@@ -149,6 +152,7 @@ class WorkerPair:
     features: list[str] = field(default_factory=list)
     is_full: bool = False
     is_gone: bool = False
+    has_failed: bool = False
     n_official: int = 0
     pace: float = 0.0
     _n_reading: int = 0
@@ -224,7 +228,7 @@ class WorkerPair:
             elif frame[:1] == DATA and (result := self._result(frame[1:])) is not None:
                 results.append(result)
             elif frame != END:
-                self.is_gone = True
+                self.is_gone, self.has_failed = True, frame[:1] == FAULT and b'"SCORER_ERROR"' in frame
                 break
         if results:
             self.pace = (time.monotonic() - self._sent) / (self._n_sent - len(self.tasks))
@@ -276,7 +280,8 @@ class WorkerPair:
     @property
     def status(self) -> int:
         """The exit status of its workers, of the judge before the reader; 0 for workers that ended because the other one did, or run."""
-        return next((worker.status for worker in (self.judge, *self.workers.values()) if worker.status), 0)
+        known = [OWN_ERROR if self.has_failed else 0, self.judge.status, *(worker.status for worker in self.workers.values())]
+        return next(filter(None, known), 0)
 
     def kill(self) -> None:
         """End all workers of this pair and remove their private copies."""

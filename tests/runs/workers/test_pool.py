@@ -465,13 +465,15 @@ def test_gold_that_is_read_at_the_second_try_makes_no_table_missing(tmp_path: Pa
         ("crashes", "ctypes.string_at(0)", "crashes ended its process (signal 11)"),
         ("exits", "os._exit(0)", "exits ended its process (exit status 0)"),
         # Of the next answer, between two calls of the scorer.
+        ("blocks", "workers.judge_answers = None", "an error in evalsuite's own code ended the worker while the answer was being compared"),
         ("breaks", "workers._judge_answer = None", "an error in evalsuite's own code ended the worker while the answer was being compared"),
     ],
 )
+@pytest.mark.usefixtures("alone")
 def test_a_plugin_or_a_bug_that_ends_a_worker_makes_no_zero(name: str, deed: str, said: str, tmp_path: Path) -> None:
     """As where they raise: the answer has no score, and the others are scored."""
     before = "import ctypes, os\nfrom evalsuite.runs import answer_workers as workers"
-    odd = "city 1" if name == "breaks" else "die"
+    odd = "city 1" if name in ("blocks", "breaks") else "die"
     load_scorer(tmp_path, name, f"if prediction == '{odd}': {deed}\nreturn Score(official=1.0, strict=1.0)", before=before)
     submission, gold = texts(tmp_path, 3, func=name, odd="die")
     results = run(submission, gold, RunOptions(jobs=1, save=False)).results
