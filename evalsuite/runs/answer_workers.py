@@ -133,11 +133,11 @@ def _ending_worker() -> Iterator[None]:
 
 def read_answers(requests: "Sequence[ReadRequest]") -> Iterator[None]:
     """Read answers for the judge of this pair; one item to the parent says that the next answer is read."""
-    from evalsuite.runs.instance_checks import files_of
-
-    most, memory, judge = int(PROCESS.limits["message_bytes"]), Memory(PROCESS.limits), PROCESS.peer
-    assert judge is not None
     with _ending_worker():
+        from evalsuite.runs.instance_checks import files_of
+
+        most, memory, judge = int(PROCESS.limits["message_bytes"]), Memory(PROCESS.limits), PROCESS.peer
+        assert judge is not None
         files = [files_of(request, _gold_inodes) for request in requests]
         until = time.monotonic() + PROCESS.limits["seconds"] * _AHEAD
         send(judge, _json([_identify(*answer) if time.monotonic() < until else {} for answer in zip(requests, files, strict=True)]))
