@@ -222,6 +222,18 @@ def no_plugins_of_other_files() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def no_cache_in_the_checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the cache of commands that tests call in the checkout in a folder of the session; elsewhere it is where a user's is."""
+    from evalsuite.cli.options import Scoring
+
+    folder, usual = tmp_path_factory.mktemp("cache"), Scoring.cache
+    with pytest.MonkeyPatch.context() as patch:
+        in_checkout = property(lambda how: folder if not how.no_cache and Path().samefile(ROOT) else usual.fget(how))  # type: ignore[misc]
+        patch.setattr(Scoring, "cache", in_checkout)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def children_hear_signals() -> Iterator[None]:
     """What the caller ignores (SIGINT of a background job, SIGHUP under nohup) is ignored by the tests, not by what they start.
 

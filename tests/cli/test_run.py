@@ -88,9 +88,8 @@ def test_example_is_scored() -> None:
     """The README's main command prints a row for each instance that is not right, counts the others, and ends with the block of numbers
     and a last line that agrees with exit code 0.
     """
-    done = finished(
-        [sys.executable, "evaluate.py", "--result_dir", "example_submission_folder", "--gold_dir", "gold", "--no-save"], cwd=ROOT
-    )
+    line = ["evaluate.py", "--result_dir", "example_submission_folder", "--gold_dir", "gold", "--no-save", "--no-cache"]
+    done = finished([sys.executable, *line], cwd=ROOT)
     assert done.returncode == 0, done.stderr
     rows = [line for line in done.stdout.splitlines() if re.match(r" [a-z]+_\d{3} ", line)]
     assert len(rows) == 19
@@ -242,9 +241,10 @@ def test_unknown_parameter_is_the_instances_gold_fault(tmp_path: Path) -> None:
 
 def test_module_and_shim_and_script_are_one(toy: tuple[Path, Path]) -> None:
     """`python -m evalsuite run`, `evaluate.py` and both spellings of options print the same."""
-    first = evalsuite("run", toy[0], "--gold", toy[1], "--no-save").stdout
-    second = called("run", "--result-dir", toy[0], "--gold_dir", toy[1], "--no-save").stdout
-    shim = [sys.executable, str(ROOT / "evaluate.py"), "--result_dir", str(toy[0]), "--gold-dir", str(toy[1]), "--no-save"]
+    unsaved = ("--no-save", "--no-cache")
+    first = evalsuite("run", toy[0], "--gold", toy[1], *unsaved).stdout
+    second = called("run", "--result-dir", toy[0], "--gold_dir", toy[1], *unsaved).stdout
+    shim = [sys.executable, str(ROOT / "evaluate.py"), "--result_dir", str(toy[0]), "--gold-dir", str(toy[1]), *unsaved]
     assert first == second == finished(shim).stdout
 
 
