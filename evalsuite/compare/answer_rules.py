@@ -54,7 +54,7 @@ from evalsuite.compare.answer_messages import (
     too_many_numbers,
 )
 from evalsuite.compare.characters import digits_only, is_joined, is_spaceless, looks_like, spelled_out, visible
-from evalsuite.compare.claims import Claims, is_bound
+from evalsuite.compare.claims import NEAR, Claims, is_bound
 from evalsuite.compare.dates import date_gold, places_of_date
 from evalsuite.compare.numbers import (
     FEWEST_DECIMALS,
@@ -73,14 +73,7 @@ from evalsuite.compare.numbers import (
     shifted,
     upward,
 )
-from evalsuite.compare.values import (
-    YEARS,
-    Value,
-    find_numbers,
-    number_gold,
-    numeric_tokens,
-    read_number,
-)
+from evalsuite.compare.values import YEARS, Value, find_numbers, number_gold, numeric_tokens, read_number
 from evalsuite.compare.verdict import NumberCause, Official, Strict
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.import_ref import lazy_pattern
@@ -160,6 +153,9 @@ def find_named_numbers(answer: str, golds: Sequence[str]) -> dict[Decimal, str]:
     claims = Claims(text, gold_texts)
     values = {value for gold in golds if (value := number_gold(gold)) is not None}
     for value, start, end in numeric_tokens(text, gold_texts, values):
+        # `12,5` may be twelve and a half, but if both are golds it is a list, as `12,5,7` is.
+        if {_whole_units(text, start), _decimals_behind(text, end)} - {"", *gold_texts}:
+            continue
         if is_bound(text, start, end) or claims.denies(start, end):
             doubts[value] = "negated"
         elif doubts.get(value) != "":
@@ -167,6 +163,23 @@ def find_named_numbers(answer: str, golds: Sequence[str]) -> dict[Decimal, str]:
     return doubts
 
 
+def _whole_units(text: str, start: int) -> str:
+    """The units before the decimal comma of a number whose decimals begin at a place, `12` of `12,5`; empty if none do."""
+    before = _COMMA_BEFORE.search(text, max(0, start - NEAR), start) if _DECIMALS.match(text, start) else None
+    return before[1] if before is not None else ""
+
+
+def _decimals_behind(text: str, end: int) -> str:
+    """The decimals behind the comma that follows units which end at a place; empty if none do."""
+    behind = _COMMA_BEHIND.match(text, end) if _LISTED.search(text, max(0, end - NEAR), end) is None else None
+    return behind[1] if behind is not None else ""
+
+
+_DECIMALS: Final = lazy_pattern(r"\d{1,2}(?![\d,])")
+_COMMA_BEHIND: Final = lazy_pattern(r"(?<=\d),(\d{1,2})(?![\d,])")
+_LISTED: Final = lazy_pattern(r"\d,\d+\Z")
+_COMMA_BEFORE: Final = lazy_pattern(r"(?<![\d,])(\d+),\Z")
+_MINUS: Final = frozenset("-\u2212\u2012\u2013\u2014")
 _JOINING: Final = frozenset("-_.&'/@+#\u2010\u2019")
 _BELONGING: Final = frozenset("+#")
 _APOSTROPHES: Final = frozenset("'\u2019")
@@ -367,13 +380,20 @@ def _goes_on_before(text: str, at: int) -> bool:
     """Whether the token that ends at a position began before it."""
     if is_joined(text[at - 1 : at], text[at : at + 1]):
         return True
-    return at > 1 and text[at - 1] in _JOINING and _links(text[at - 2], text[at : at + 1])
+    before, first, sign = text[max(0, at - 2) : max(0, at - 1)], text[at : at + 1], text[at - 1 : at]
+    # A minus, the beginning of a range (`3%-5%`), or whole units before a decimal comma.
+    if first.isdigit() or first in tuple("$€£¥"):
+        if sign in _MINUS and (not before or before in tuple(" \n(:=%") or before.isdigit()):
+            return True
+        if _whole_units(text, at):
+            return True
+    return at > 1 and sign in _JOINING and _links(before, first)
 
 
 def _goes_on_behind(text: str, end: int) -> bool:
     """Whether the token continues after a position."""
     last, sign, following = text[end - 1 : end], text[end : end + 1], text[end + 1 : end + 2]
-    if is_joined(last, sign):
+    if is_joined(last, sign) or _decimals_behind(text, end) or (last == "%" and sign in _MINUS and following.isdigit()):
         return True
     if sign not in _JOINING or not last.isalnum():
         return False

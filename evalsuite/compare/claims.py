@@ -24,8 +24,7 @@ _LONGEST_LIST: Final = 400
 # How far around a number is read: no identifier and no run of underscores is longer.
 NEAR: Final = 64
 # How many places near words of denial, and claims, concessions and words of a sentence, are read.
-_MOST_READ: Final = 2000
-_MOST: Final = 400
+_MOST_READ, _MOST = 2000, 400
 CURRENCY: Final = r"[$€£¥]|US\$|USD|EUR|GBP"
 _OPEN: Final = r"[\"'*_`(\[{«“„‘ \t]*(?:US(?=\$)|(?:USD|EUR|GBP) )?[-+]?[$€£¥]?[-+]?"
 _CLOSE: Final = r"[\"'*_`)\]}»”’]*"
@@ -104,7 +103,7 @@ _CUE_WORDS = _NOT | _WRONG | _APART | _APART_WITH | _CHANGED | _OPENS | _DOUBT |
 _CUE_WORDS |= _words("""nope nah but first initially initial originally original previously previous formerly earlier old used would was
     wait sorry oops strike hold back thought thoughts mean correct corrected correction edit my er uh actually fact now yet right reflection
     what error excl case almost nearly due told wish others too any every waiting need needs mistake misconception second third fourth last
-    runner considered merely only just before after since until till by prior through bar out off""")
+    runner considered merely only just before after since until till by prior through bar out off partly partially""")
 _CUE: Final = lazy_pattern(
     r"(?P<word>[^\W\d]\w*)|(?<=n)['’]t\b|(?<=\d) to\b|(?<=about) to be\b|[-–—] (?=\d)|!=|≠|<>|¬|!(?=[\w\"'])|[?❌❎✗✘✖⛔🚫👎☐]|\[ \]"
 )
@@ -394,11 +393,12 @@ class Claims:
         if not place[:1].isdigit():  # `42 were not sent` can be the answer to how many were not
             rules += _DENIALS_OF_TEXTS
             opposite = _OPPOSITE.get(place, "(?!)")
-            both = rf"\W*(?:and|or|but also) {opposite}\b|\s?\?\W*{opposite}\b"
+            both = rf"\W*(?:(?:and|or|but also) |(?:wait|actually|sorry)\b\W*(?:it['’]s )?){opposite}\b|\s?\?\W*{opposite}\b"
             if (
                 (place not in _NEGATIVE and _denies_behind(behind))
                 or re.match(both, behind)
-                or re.match(rf"\W*{opposite}[,.;:!]", self._text)
+                or re.match(rf"\W*{opposite}(?:[,.;:!]| and\b)", self._text)
+                or (place in _OPPOSITE and re.search(r"\bpart(?:ly|ially)\s\Z", before))
             ):
                 return True
         return _is_crossed(before, behind) or any(rule.find(self._text, start, end) for rule in rules)
