@@ -74,6 +74,8 @@ def detectable(units: Units, alpha: float, power: float = POWER) -> float | None
     low, at_low, high, at_high = 0.0, alpha, 1.0, 1.0
     z = z_value(1 - alpha) + NormalDist().inv_cdf(power)
     guess = z * math.sqrt(units.share * units.square / units.n) / units.size
+    # At least what a difference takes of which every unit that differs is a part: from too far above, the guesses do not reach it.
+    guess = max(guess, z**2 * units.square / (units.n * units.size**2))
     for _ in range(_MOST_GUESSES):
         guess = guess if low < guess < high else low + (high - low) * min(0.9, max(0.1, (power - at_low) / max(1e-9, at_high - at_low)))
         reached = units.power(guess * units.size, alpha)
