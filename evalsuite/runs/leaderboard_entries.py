@@ -45,7 +45,7 @@ from evalsuite.runs.history import read_run_file, refuse_no_run
 from evalsuite.runs.history_index import RunScores, digest_of_ids, errata_line, find_scored, key_of, run_scores
 from evalsuite.runs.plan import default_rules, refuse_changes, signature_word
 from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_submission
-from evalsuite.runs.run_options import RunOptions, changed_versions, signature
+from evalsuite.runs.run_options import CODE, RunOptions, changed_versions, signature
 from evalsuite.runs.submission_reader import SubmissionReader, read_unit_columns
 from evalsuite.sandbox.fork_server import ForkServer, fork_server_for
 from evalsuite.sandbox.rpc_client import RpcClient
@@ -569,9 +569,10 @@ def _gold_facts(gold_dir: Path, content: str, memo: DiskCache) -> dict[str, Any]
 
 
 def _is_of_other_versions(folder: Path) -> bool:
-    """Return whether a run's receipt names another Python or library than this one, of those that can change a verdict."""
+    """Return whether a run's receipt names other code, another Python or library, of those that can change a verdict, or no code."""
     run = read_run_file(folder)
-    return bool(changed_versions(run.get("receipt"))) if isinstance(run, dict) else True
+    receipt = run.get("receipt") if isinstance(run, dict) else None
+    return not isinstance(receipt, dict) or CODE not in receipt or bool(changed_versions(receipt))
 
 
 def _follows(run: RunScores, rules: Mapping[str, Rule]) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field
+from evalsuite.core.disk_cache import code_stamp
 from evalsuite.core.errors import UsageError, join_names
 from evalsuite.core.runtime import package_version
 from evalsuite.core.scores import EVALUATORS, RULES, Rule
@@ -89,6 +90,8 @@ VERSIONS = frozenset({"evalsuite", *VERDICT_PACKAGES})
 # Data and rules of text metrics and comparators. These change the verdict of rare texts, as Python does by its tables of Unicode and its
 # sums. Runs of different ones stay comparable, so they are in the receipt and not in the signature.
 RECEIPT_PACKAGES = ("numpy", "scipy", "regex", "confusable_homoglyphs", "sacrebleu", "pyphen", "wordfreq")
+# The receipt's digest of our own code: between two releases verdicts move, and the version stays.
+CODE = "evalsuite_code"
 
 
 def signature(
@@ -198,7 +201,7 @@ def rules_label(rules: str, signatures: Iterable[str]) -> str:
 
 def versions() -> dict[str, str]:
     """Return name -> installed version of what can change a verdict and is not in the signature."""
-    return {"python": sys.version.split()[0], **{name: package_version(name) for name in RECEIPT_PACKAGES}}
+    return {"python": sys.version.split()[0], CODE: code_stamp(), **{name: package_version(name) for name in RECEIPT_PACKAGES}}
 
 
 def changed_versions(before: object, after: object = None) -> dict[str, tuple[str, str]]:
@@ -215,7 +218,7 @@ def changed_versions(before: object, after: object = None) -> dict[str, tuple[st
 
 def recorded_versions(receipt: Mapping[str, Any]) -> dict[str, str]:
     """Return the versions in a receipt that can change a verdict."""
-    return {name: str(receipt[name]) for name in ("python", *RECEIPT_PACKAGES) if name in receipt}
+    return {name: str(receipt[name]) for name in ("python", CODE, *RECEIPT_PACKAGES) if name in receipt}
 
 
 def versions_warning(names: Iterable[str], *, who: str) -> str:
@@ -243,7 +246,7 @@ def other_versions(run: Mapping[str, Any], signature: str) -> dict[str, str]:
     """Return `receipt.python` -> `3.13.0 then, 3.11.7 now` for each version that a run.json names and that is not installed here."""
     signed = changed_parts(run["signature"], signature).items()
     changes = {f"signature.{name}": change for name, change in signed if name in VERSIONS}
-    changes |= {f"receipt.{name}": change for name, change in changed_versions(run["receipt"]).items()}
+    changes |= {f"receipt.{name}": change for name, change in changed_versions({CODE: "not recorded", **run["receipt"]}).items()}
     return {name: f"{then} then, {now} now" for name, (then, now) in changes.items()}
 
 

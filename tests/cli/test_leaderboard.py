@@ -49,13 +49,17 @@ def ranked(words: str, *, code: int = 0) -> list[dict[str, Any]]:
 
 
 def test_only_what_is_new_is_scored(place: Path) -> None:
-    """The second call scores nothing, a further submission, a changed byte or another library only that one; the rows stay the same."""
+    """The second call scores nothing, a further submission, a changed byte, other libraries or code only that one; rows stay the same."""
     first = ranked("subs")
     assert rank("subs -q") == "done: 3 submissions ranked (0 new, 3 reused)\n"
     assert ranked("subs") == first
     recorded = next(place.glob(".evalsuite/runs/*alice*/run.json"))
     recorded.write_text(re.sub('("regex": ?")', r"\g<1>0.", recorded.read_text()))
-    assert rank("subs -q") == "done: 3 submissions ranked (1 new, 2 reused)\n"
+    # Another code under the same version, and a run that does not say by which code it was scored.
+    for name, edit in (("bob", ('"evalsuite_code": ?"', '"evalsuite_code": "0')), ("carol", ('"evalsuite_code": ?"[0-9a-f]*", ?', ""))):
+        recorded = next(place.glob(f".evalsuite/runs/*{name}*/run.json"))
+        recorded.write_text(re.sub(*edit, recorded.read_text(), count=1))
+    assert rank("subs -q") == "done: 3 submissions ranked (3 new, 0 reused)\n"
     hand_in(place / "subs" / "dave", 8)
     assert rank("subs -q") == "done: 4 submissions ranked (1 new, 3 reused)\n"
     hand_in(place / "subs" / "carol", 2)
