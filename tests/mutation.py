@@ -539,6 +539,8 @@ def _in_fork(job: Any, log: Path, wall_seconds: float = WALL_SECONDS, cpu_second
     while ended != pid:
         ended, status = os.waitpid(-1, 0)
     timer.cancel()
+    # Its thread must not vanish while the threads of this process are looked at.
+    timer.join()
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     while left := "".join(place.read_text() for place in Path("/proc/self/task").glob("*/children")).split():
