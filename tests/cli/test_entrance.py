@@ -384,10 +384,10 @@ def test_a_board_says_what_is_probably_meant(things: Path) -> None:
     shutil.copytree("sub", "teams/nested/answers")
     shutil.copytree("sub", "teams/text")
     Path("teams/text/results_metadata.jsonl").rename("teams/text/results_metadata.jsonl.txt")
-    faults = {row["name"]: row["fault"] for row in as_json("leaderboard teams --gold gold", code=1)["rows"]}
+    faults = {row["name"]: row["fault"] for row in as_json("leaderboard teams --gold gold --isolation none", code=1)["rows"]}
     assert faults["nested"].endswith("; did you mean 'nested/answers'?")
     assert faults["text"] == "found results_metadata.jsonl.txt, expected results_metadata.jsonl"
-    said("leaderboard teams --gold gold --site board", code=1)
+    said("leaderboard teams --gold gold --site board --isolation none", code=1)
     assert "did you mean 'board/submissions/team0-" in said("runs verify board/submissions/team0.json", code=2)
 
 

@@ -176,8 +176,8 @@ def test_a_submission_without_an_id_of_gold_is_named(place: Path) -> None:
     """Its 0 % may come from ids in another case, so a note says how to look; names that are replaced stay so."""
     text_submission(place / "subs" / "upper", GEO_001="Paris", GEO_002="Rome")
     note = "without an answer to any instance (`evalsuite validate FOLDER` says why): "
-    assert f"note           {note}upper\n" in said("leaderboard", "subs")
-    assert "upper" not in said("leaderboard", "subs", "--anonymise")
+    assert f"note           {note}upper\n" in rank("subs")
+    assert "upper" not in rank("subs --anonymise")
 
 
 def test_what_cannot_be_ranked_may_be_saved(place: Path) -> None:

@@ -85,11 +85,12 @@ def test_judge_of_a_leaderboard_and_of_rescore(tmp_path: Path, monkeypatch: pyte
     assert main(["run", "answers", "--gold", "gold", "--judge", "harsh.yaml", "--out", "first", "--quiet"]) == 0
     found = {}
     for model in ("kind", "harsh", "kind"):
-        found[model] = as_json("leaderboard answers --gold gold --judge", f"{model}.yaml")["rows"][0]["score"]
+        found[model] = as_json("leaderboard answers --gold gold --isolation none --judge", f"{model}.yaml")["rows"][0]["score"]
     assert found == {"kind": 1.0, "harsh": 0.2}
     assert [body["model"] for body in server.asked] == ["harsh", "kind", "harsh"]
-    assert as_json("rescore first --judge kind.yaml")["summary"]["score"] == 1
+    assert as_json("rescore first --isolation none --judge kind.yaml")["summary"]["score"] == 1
     shutil.copytree("answers", "others")
+    both = "answers others --gold gold --isolation none --judge"
     for model in ("kind", "harsh"):
-        assert as_json("samples answers others --gold gold --judge", f"{model}.yaml")["models"][0]["mean"] == found[model]
-        assert as_json("compare answers others --gold gold --judge", f"{model}.yaml")["candidates"][0]["total"]["b"] == found[model]
+        assert as_json(f"samples {both}", f"{model}.yaml")["models"][0]["mean"] == found[model]
+        assert as_json(f"compare {both}", f"{model}.yaml")["candidates"][0]["total"]["b"] == found[model]
