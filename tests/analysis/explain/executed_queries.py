@@ -108,11 +108,11 @@ def planted() -> Iterator[Planted]:
     yield Planted(over.format("rank()"), over.format("dense_rank()"), _VALUE)
 
 
-def write_folders(root: Path, cases: Sequence[Planted]) -> None:
+def write_folders(root: Path, cases: Sequence[Planted], turns: Sequence[int] = (0, 1, 2)) -> None:
     """Make `gold`, `sub` and `dbs` below `root`.
 
-    In turn gold's query stands beside an answer's table, beside an answer's query, and the answer's query is alone (but where a filter
-    is missing, which nothing but gold's query names).
+    In turn, or as `turns` say, gold's query stands beside an answer's table, beside an answer's query, and the answer's query is alone (but
+    where a filter is missing, which nothing but gold's query names).
     """
     for name in ("gold", "sub", "dbs"):
         (root / name).mkdir()
@@ -123,11 +123,12 @@ def write_folders(root: Path, cases: Sequence[Planted]) -> None:
     connection.execute("DETACH made")
     lines, handed_in = [], []
     for i, case in enumerate(cases):
-        id_, answer = f"q{i:03}", "a.csv" if i % 3 == 0 else "a.sql"
+        id_, turn = f"q{i:03}", turns[i % len(turns)]
+        answer = "a.sql" if turn else "a.csv"
         for side in ("gold", "sub"):
             (root / side / id_).mkdir()
         _write(case.right, root / "gold" / id_ / "g.csv")
-        if i % 3 != 2 or case.names is _FILTER:
+        if turn != 2 or case.names is _FILTER:
             (root / "gold" / id_ / "gold.sql").write_text(case.right, encoding="utf-8")
         if answer == "a.csv":
             _write(case.wrong, root / "sub" / id_ / answer)
