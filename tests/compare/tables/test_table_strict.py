@@ -275,10 +275,10 @@ def at_the_limit(drawn: Random, tolerance: Tolerance) -> tuple[str, str]:
 @pytest.mark.parametrize("own", [{}, {"abs_tol": 0.004}, {"rel_tol": 1e-9}], ids=str)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 40))])
 def test_long_tables_made_of_equal_cells(seed: int, own: dict[str, float]) -> None:
-    """1,200 pairs of cells that are equal one by one make equal tables, in any order too; with one more that nothing equals they do not."""
+    """2,100 pairs of cells that are equal one by one make equal tables, in any order too; with one more that nothing equals they do not."""
     drawn, tolerance = Random(seed), Tolerance(own.get("rel_tol", 0.0), own.get("abs_tol", 0.0), own=bool(own))
     pairs = (at_the_limit(drawn, tolerance) for _ in iter(int, 1))
-    gold, predicted = map(list, zip(*islice((pair for pair in pairs if equal(*map(read_cell, pair), tolerance)), 1_200), strict=True))
+    gold, predicted = map(list, zip(*islice((pair for pair in pairs if equal(*map(read_cell, pair), tolerance)), 2_100), strict=True))
     for shuffled in (predicted, drawn.sample(predicted, len(predicted))):
         assert strict([gold], [shuffled], shuffled is predicted, **own) == 1
         assert strict([[*gold, "-7"]], [[*shuffled, "-8"]], shuffled is predicted, **own) == 0
