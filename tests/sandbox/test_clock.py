@@ -44,7 +44,7 @@ def test_a_neighbours_load_costs_nothing() -> None:
     with busy(MANY), started(SPIN) as program:
         watched = Clock(lambda: [program.pid])
         before = time.clock_gettime((~program.pid << 3) | 2)
-        assert until_over(watched, 0.1)
+        assert until_over(watched, 0.2)
         taken = time.clock_gettime((~program.pid << 3) | 2) - before
     assert taken > watched.seconds_used / 2
     assert watched.waited > watched.seconds_used
@@ -54,10 +54,10 @@ def test_a_neighbours_load_costs_nothing() -> None:
 def test_a_sleeper_ends_on_time_beside_any_load() -> None:
     """What a program sleeps is its own: none of it is taken for waiting."""
     with busy(MANY), started(["sleep", "60"]) as program:
-        time.sleep(0.1)
+        time.sleep(0.2)
         watched = Clock(lambda: [program.pid])
-        assert until_over(watched, 0.2) == "late"
-    assert watched.waited < 0.05
+        assert until_over(watched, 0.4) == "late"
+    assert watched.waited < 0.1
 
 
 class Told:
