@@ -490,7 +490,7 @@ def _sides_to_check(
     from evalsuite.runs.rescoring import day_of_gold, questions_of
 
     entry = one_run(run_name)
-    options, layout = entry.run["options"], entry.run["gold"]["layout"]
+    options, layout = entry.run["options"], entry.run["gold"].get("layout")
     saved = {"questions": questions_of(entry, read["questions"]), "layout": layout}
     saved |= {"mode": options.get("mode"), "live_gold": options.get("live_gold", False)}
     chosen = opt.parse_rules(rules) or requested_rules(entry.run)

@@ -99,7 +99,8 @@ def runs_show(run: opt.RunName, runs: opt.RunsFolder = opt.RUNS) -> int:
     entry = one_run(run, runs)
     gold, submission = entry.run["gold"], entry.run["submission"]
     rows = [("run", entry.name), ("tags", " ".join(f"#{name}" for name in entry.tags) or "none")]
-    rows += [("submission", f"{submission_place(entry.run)} ({submission['hash']})"), ("gold", f"{gold['name']} in {gold['folder']}")]
+    scored = f"{submission_place(entry.run)} ({submission.get('hash', 'no digest')})"
+    rows += [("submission", scored), ("gold", f"{gold['name']} in {gold['folder']}")]
     rows += [(key.replace("_", " "), str(value)) for key, value in entry.metadata.items()]
     rows += number_lines(record_of_entry(entry))
     for key, value in rows:

@@ -137,11 +137,15 @@ def test_a_scorer_version_is_a_demand(place: Path, capsys: pytest.CaptureFixture
     assert "hint: install evalsuite 99.0, or leave --scorer-version out" in capsys.readouterr().err
 
 
-def test_a_run_without_the_hash_says_so(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run that did not record its submission's hash is scored with a note."""
+def test_a_run_of_the_first_versions(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that records neither its submission's hash nor gold's layout is shown, checked, and scored with a note."""
     path = next((place / ".evalsuite" / "runs").glob("*/run.json"))
     run = json.loads(path.read_text())
-    del run["submission"]["hash"]
+    del run["submission"]["hash"], run["gold"]["layout"]
     path.write_text(json.dumps(run))
+    assert main(["runs", "show", path.parent.name]) == 0
+    assert "sub (no digest)" in capsys.readouterr().out
+    assert main(["check", "a", "--run", path.parent.name]) == 0
+    capsys.readouterr()
     assert again("-q") == 0
     assert "note: the run does not record the content of its submission" in capsys.readouterr().err
