@@ -368,6 +368,7 @@ def test_the_user_may_interrupt() -> None:
 # Where a broad `except` neither re-raises nor can be narrower -> what it makes of an error.
 BROAD = {
     "core/plugin_calls.py": "a fault: the one place where somebody else's code is called",
+    "core/library_calls.py": "nothing: the error of ours that a library hid is raised in its place",
     "runs/task_execution.py": "a fault of a bundled scorer, or of the reader",
     "runs/answer_workers.py": "a fault of the tool around a scorer; a table that the exact reader reads instead",
     "readers/load_answer.py": "no copy of gold: the answer is read itself",

@@ -41,7 +41,7 @@ SQLITE: list[tuple[str, set[str]]] = [
     ("select writefile('{out}', 'x')", {ALLOWED, ERROR}),
     ("select readfile('{gold}')", {ALLOWED, ERROR}),
     ("select randomblob(2000000000)", {ERROR, LIMIT}),
-    ("select printf('%.*c', 20000000, 'x')", {TIMEOUT, ERROR, LIMIT, "killed"}),
+    ("select printf('%.*c', 100000000, 'x')", {TIMEOUT, ERROR, LIMIT, "killed"}),
     ("select group_concat(hex(zeroblob(4000000))) from items a, items b, items c, items d", {TIMEOUT, ERROR, LIMIT}),
     ("select * from pragma_database_list", {ALLOWED}),
     ("select * from pragma_optimize(65535)", {ALLOWED}),

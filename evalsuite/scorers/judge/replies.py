@@ -1,8 +1,7 @@
 """Read a judge's reply as a verdict. An unreadable reply is None, never a number.
 
 The requested form is JSON; fences, text around it and statements in words (`[[4]]`, `Score: 4`, `4/5`, a single `4`) are read too. A reply
-with two different verdicts is unreadable. Thoughts (`<think>`) are removed first. The named variants reproduce earlier tools, including
-their errors.
+with two different verdicts is unreadable. Thoughts (`<think>`) are removed first. The named variants reproduce earlier tools with errors.
 
 Yes and no: only a statement of the judge counts. `No problem`, `no errors` and `the answer says yes` state nothing about the answer; a yes
 and a no in one reply, a refusal and an incomplete reply are not verdicts.
@@ -218,12 +217,9 @@ def _own_answers(text: str) -> list[re.Match[str]]:
 
 
 def _is_answer(text: str, match: re.Match[str]) -> bool:
-    before, after = text[max(0, match.start() - 120) : match.start()], text[match.end() : match.end() + 120]
-    if match.start() > 120:
-        before = f"x{before}"
-    if not _ANNOUNCED.search(before) or _NEGATED.search(before):
-        return False
-    if _SPOKEN_OF.match(after):
+    before = "x" * (match.start() > 120) + text[max(0, match.start() - 120) : match.start()]
+    after = text[match.end() : match.end() + 120]
+    if not _ANNOUNCED.search(before) or _NEGATED.search(before) or _SPOKEN_OF.match(after):
         return False
     is_article = re.match(r"[ \t]+\w", after) and not _CLAUSE.match(after)
     return match[1].lower() == "yes" or not (is_article or re.match(r"-\w|\.?\s*\d", after))
@@ -453,11 +449,10 @@ def _find_labelled(text: str) -> Iterator[_Candidate]:
         before = (match["before"] or "").lower()
         if _NEEDS_LINK.fullmatch(text, match.start("label"), match.end()):
             continue
-        is_final = before in _FINAL or match["label"].lower() in _FINAL
-        is_own_statement = not before or _NEUTRAL.fullmatch(before) is not None
+        rank = 0 if before in _FINAL or match["label"].lower() in _FINAL else 1 if not before or _NEUTRAL.fullmatch(before) else 2
         clause = _clause(text, match.start())
         if not _NOT_MINE.fullmatch(before) and not _DOUBTED_SCORE.search(clause) and not _OTHERS.search(clause):
-            yield from _keep_verdict(text, match, 0 if is_final else 1 if is_own_statement else 2)
+            yield from _keep_verdict(text, match, rank)
 
 
 def _in_sentences(text: str) -> Iterator[_Candidate]:
@@ -478,9 +473,8 @@ def _in_sentences(text: str) -> Iterator[_Candidate]:
 
 def _keep_verdict(text: str, match: re.Match[str], rank: int, *, is_line: bool = False) -> Iterator[_Candidate]:
     """Yield the number of a match, unless the text after it shows that it is not a verdict."""
-    end = match.end("n")
-    of = _OF.match(text, end)
-    end = of.end() if of is not None else end
+    of = _OF.match(text, match.end("n"))
+    end = of.end() if of is not None else match.end("n")
     if is_line and of is not None and re.match(r"\s*of\b", text[match.end("n") :]):
         return
     top = float(of["top"]) if of is not None and of["top"] else None
@@ -653,7 +647,14 @@ def score_reading(
 
 
 def yes_no_reading(*, variant: str = "tolerant") -> Reading:
-    """Return a reader of yes and no as 1.0, 0.0 or None; variant `issue_literal`: 1.0 for a bare YES in any case, else 0.0."""
+    """Return a reader of yes and no as 1.0, 0.0 or None.
+
+    Args:
+        variant: `tolerant`, or `issue_literal`: 1.0 for a bare YES in any case, 0.0 for everything else.
+
+    Returns:
+        A function from the text of a reply to a `Verdict`.
+    """
 
     def read(text: str) -> Verdict:
         if variant == "issue_literal":
@@ -756,9 +757,8 @@ def read_results(text: str) -> list[float | None] | None:
 
 def _spoilt(stated: Stated, same: object) -> str:
     """Return why the text around a JSON verdict contradicts it; empty if it states nothing or `same`. It may end at the JSON."""
-    if stated.is_silent or stated.why == BREAKS_OFF:
-        return ""
-    return stated.why or ("" if same else "its text contradicts its JSON")
+    says_nothing = stated.is_silent or stated.why == BREAKS_OFF
+    return "" if says_nothing else stated.why or ("" if same else "its text contradicts its JSON")
 
 
 def _score_in(value: Any, low: float, high: float) -> float | None:
