@@ -4,7 +4,6 @@ import math
 from decimal import Decimal
 from functools import cache
 from itertools import product
-from random import Random
 
 import numpy as np
 import pytest
@@ -13,16 +12,11 @@ from evalsuite.compare.number_columns import (
     MOST_DECIMALS,
     WHOLE,
     Numbers,
-    differ_officially,
     fewest_decimals,
-    in_order,
-    is_surely_text,
     join_blocks,
     number_groups,
     numbers_of,
-    ranks_of,
     surely_strictly_equal,
-    surely_unequal,
     widest,
 )
 from evalsuite.compare.numbers import Number, Tolerance, numbers_equal
@@ -49,19 +43,6 @@ NUMBERS = "0|5|-5|12345678|-1234567|123456789012345|0.5|-0.25|1.00|1234567.5|123
 NUMBERS += "|1e-3|1.5e3|1.50e1|1.5e-3|1.25E-10|-2.5e-08|12345.678e2|0e0|0.0|0.0e5|1e-400|-1e-400|1e-99|1.5e-99|1e-100|1e-101|1e15|1e016"
 NUMBERS += "|1.5e00|12345678.12345678|0.1234567812345678|123456781234567.1|1234567812345678.25e-8| 5|5 | 0.25 |-0.0|1e0009|-0| -0 |0e-5"
 NUMBERS += "|0.1234567890123456789012"
-
-
-@pytest.mark.parametrize("at", [0, 1])
-def test_what_a_number_shows(at: int) -> None:
-    """Its value and its decimals, alone and among longer and shorter numbers."""
-    texts = NUMBERS.split("|")
-    drawn = Random(3)
-    for some in [*([text] for text in texts), texts, *(drawn.sample(texts, 5) for _ in range(20))]:
-        found = column_of(some, at=at)
-        assert found is not None
-        assert found.digits is not None
-        assert list(map(repr, found.values.tolist())) == [repr(float(text)) for text in some]
-        assert found.digits.tolist() == list(map(shown, some)), some
 
 
 NAN, LONG = math.nan, "0." + "1" * 30
@@ -115,32 +96,6 @@ def test_blocks_are_joined() -> None:
         assert (None if found.digits is None else found.digits.tolist()) == digits
     assert join_blocks(iter([first, None]), 2) is None
     assert join_blocks(iter([]), 0) is None
-
-
-def test_ranks() -> None:
-    """64 of them, from the first to the last number, or one for each row."""
-    assert ranks_of(np.arange(127.0), 127).tolist() == [2.0 * at for at in range(64)]
-    assert [ranks_of(np.array([]), n).tolist() for n in (200, 2)] == [[0.0] * 64, [0.0] * 2]
-    assert ranks_of(np.array([1.0, 2.0]), 200).tolist() == [1.0] * 63 + [2.0]
-    assert [ranks_of(np.array([1.0, 2.0]), n).tolist() for n in (2, 3)] == [[1.0, 2.0], [1.0, 1.0, 2.0]]
-    assert in_order(np.array([2.0, NAN, 1.0])).tolist() == [1.0, 2.0]
-
-
-def test_what_is_apart_under_the_official_rules() -> None:
-    """Farther than a hundredth and than a billionth, beyond all rounding; cells that no column makes equal."""
-    pairs = [(0, 0.01), (0, 0.010009), (0, 0.01002), (0, -0.0101), (1e12, 1e12 + 1000), (1e12, 1e12 + 1002), (-1e12, -1e12 - 999), (5, 6)]
-    assert [bool(differ_officially(*pair)) for pair in pairs] == [False, False, True, True, False, True, False, True]
-    texts = [("a", "a"), ("a", "b"), ("NA", "null"), ("NA", "1"), ("nan", "1"), ("1", "nan"), ("1", "1.0"), ("1", "2"), ("0", "0.0101")]
-    texts += [("0", "0.0102"), ("true", "1"), ("True", "0"), ("FALSE", "0"), ("false", "1"), ("1000000000000", "1000000001005"), ("1", "a")]
-    texts += [("1000000000000", "1000000001015"), ("yes", "1"), (" true ", "1"), ("true", "TRUE"), ("inf", "Infinity"), ("-5", "5")]
-    apart = ["a b", "NA 1", "1 2", "0 0.0102", "True 0", "false 1", "1 a", "1000000000000 1000000001015", "yes 1", "-5 5"]
-    assert [f"{a} {b}" for a, b in texts if surely_unequal(a, b)] == apart
-    assert [is_surely_text(text) for text in ("a", "NA", "", "1", "true", "1x", "nan", "inf", "1_0")] == [
-        True,
-        *[False] * 4,
-        True,
-        *[False] * 3,
-    ]
 
 
 BASES = ["0", "1", "12.5", "64.20", "99.995", "1234.5678", "0.1", "0.05", "-12.5", "1234567890123.25", "9007199254740992", "0.11"]
@@ -214,33 +169,6 @@ def test_the_fewest_decimals() -> None:
     """Of all numbers of a column; empty cells show none, and unknown decimals are none."""
     columns = [["1.5", "2.25", ""], ["1.25"], ["7"], ["", ""], ["7.", "1.5"], ["1e3", "1.5"]]
     assert [fewest_decimals(numbers) for column in columns if (numbers := column_of(column))] == [1, 2, WHOLE, MOST_DECIMALS, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("values", "digits", "is_gold", "tolerance", "groups", "are_loose"),
-    [
-        ([7.0], [WHOLE], [1], Tolerance(), [0], [False]),
-        ([7.5], [1], [1], Tolerance(), [0], [False]),
-        ([], [], [], Tolerance(), [], []),
-        ([3.0, 1.0, 3.0, 2.0], [WHOLE] * 4, [1, 1, 0, 0], Tolerance(), [2, 0, 2, 1], [False] * 3),
-        ([1.0, 2.0, -(2.0**53), -(2.0**53)], [WHOLE] * 4, [1, 0, 1, 0], Tolerance(), [1, 2, 0, 0], [True, False, False]),
-        ([2.0**53, 1.0, 2.0**53], [WHOLE] * 3, [1, 0, 0], Tolerance(), [1, 0, 1], [False, True]),
-        (
-            [1.0, 1.004, 2.0, 2.004, 2.008, 3.0, 4.0, 4.004, 4.008, 5.0],
-            [3] * 10,
-            [1, 0, 1, 1, 0, 1, 0, 0, 1, 0],
-            Tolerance(abs=0.005, own=True),
-            [0, 0, 1, 1, 1, 2, 3, 3, 3, 4],
-            [False, True, False, True, False],
-        ),
-    ],
-)
-def test_groups_of_near_numbers(
-    values: list[float], digits: list[int], is_gold: list[int], tolerance: Tolerance, groups: list[int], are_loose: list[bool]
-) -> None:
-    """In ascending order; loose where a gold number and a predicted one may be unequal, tight where only one side has numbers."""
-    found = number_groups(np.array(values), np.array(digits, np.int8), np.array(is_gold, bool), tolerance)
-    assert [part.tolist() for part in found] == [groups, are_loose]
 
 
 def test_numbers_without_known_decimals_are_never_sure() -> None:

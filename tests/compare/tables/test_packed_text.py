@@ -1,7 +1,6 @@
 """Packed text: what is packed comes back, equal texts are equal at every length, and nothing of another shape is read."""
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import pytest
@@ -11,13 +10,9 @@ from evalsuite.compare.packed_text import (
     NULL,
     Keys,
     Packed,
-    equal_cells,
     frame_of,
     is_same_run,
     pack_lists,
-    packed_block,
-    side_by_side,
-    text_block,
 )
 from tests.compare.tables.test_table import text_table
 
@@ -38,53 +33,6 @@ def test_integers_beyond_floats_are_found(cell: str, is_long: bool) -> None:
     """In a column of any kind, by how they begin: tables with them are compared as the reference does, which may fail."""
     packed = packed_table(("a",), "t", pack_lists([["1", cell]]).frames)
     assert [has_long_integer(column, 310) for column in (["1", cell], packed.columns[0])] == [is_long, is_long]
-
-
-@pytest.mark.parametrize("at_once", [1, 3, 100])
-def test_what_is_packed_comes_back(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it was, in blocks of any size, and packed again from a part of a block."""
-    monkeypatch.setattr("evalsuite.compare.packed_text._ROWS_AT_ONCE", at_once)
-    columns = [TEXTS, TEXTS[::-1], [str(at) for at in range(len(TEXTS))]]
-    packed = pack_lists(columns)
-    assert texts_of(packed) == columns
-    assert (packed.n_rows, packed.width, packed.counts[0]) == (len(TEXTS), 3, min(at_once, len(TEXTS)))
-    starts = np.cumsum([0, *packed.counts]).tolist()
-    for block, start in zip(packed.blocks(), starts, strict=False):
-        for first, last in ((0, 0), (0, 1), (1, len(block)), (0, len(block))):
-            again = Packed(3, [packed_block(block.rows(first, last))])
-            assert texts_of(again) == [column[start + first : start + last] for column in columns]
-        assert [block.text(0, column) for column in range(3)] == [column[start] for column in columns]
-    rows = np.array([0, 2, 5, 7, len(TEXTS) - 1])
-    found = [text for block, part in packed.rows(rows) for text in block.texts(1, part)]
-    assert found == [columns[1][row] for row in rows]
-    assert pack_lists([]).n_rows == pack_lists([[], []]).n_rows == 0
-
-
-def test_blocks_of_both_sides_are_cut_to_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of blocks of other sizes, each row once."""
-    sides = []
-    for at_once in (2, 3):
-        monkeypatch.setattr("evalsuite.compare.packed_text._ROWS_AT_ONCE", at_once)
-        sides.append(pack_lists([TEXTS[:7]]))
-    parts = list(side_by_side(*(side.blocks() for side in sides)))
-    assert [len(a) for a, _ in parts] == [len(b) for _, b in parts] == [2, 1, 1, 2, 1]
-    assert [text for a, _ in parts for text in a.texts(0)] == [text for _, b in parts for text in b.texts(0)] == TEXTS[:7]
-
-
-def test_equal_texts_are_equal() -> None:
-    """Each text with each other, by their cells and by their hashes; the first difference may be in any word."""
-    texts = [*TEXTS, *(LETTERS[: n - 1] + "!" for n in (1, 8, 9, 16, 17, 25))]
-    pairs = list(product(texts, texts))
-    a, b = (next(pack_lists([[pair[side] for pair in pairs], ["k"] * len(pairs)]).blocks()) for side in (0, 1))
-    expected = [first == second for first, second in pairs]
-    assert equal_cells(a, [0], b, [0])[:, 0].tolist() == expected
-    assert equal_cells(a, [1, 0], b, [1, 0]).tolist() == [[True, each] for each in expected]
-    keys = Keys()
-    assert (a.hashes([0], keys) == b.hashes([0], keys))[:, 0].tolist() == expected
-    assert a.hashes([1, 0], keys)[:, 1].tolist() == keys.of_texts([first for first, _ in pairs]).tolist()
-    assert text_block(texts).texts(0) == texts
-    rows = [a.hashes([0, 1], keys), a.hashes([0, 1, 1], keys), a.hashes([1], keys)]
-    assert [len(np.unique(keys.of_rows(hashed))) for hashed in (*rows, *rows)] == [len(texts), len(texts), 1] * 2
 
 
 def test_texts_that_are_numbered() -> None:

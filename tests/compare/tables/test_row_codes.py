@@ -191,39 +191,3 @@ def test_columns_of_wide_tables_are_not_compared_pair_by_pair(kind: str, ignore_
         answer = replace(gold, columns=tuple(WIDE[kind](columns)), name="t.csv")
         n_calls.append(calls_of(partial(table_match, answer, gold=gold, ignore_order=ignore_order)))
     assert n_calls[1] <= 6 * n_calls[0]
-
-
-@pytest.mark.parametrize(("keys", "packed_cells"), [(("unit",), 0), (("unit",), 1 << 30), (("region", "year"), 0)])
-def test_the_reason_names_the_planted_cell_by_its_key(keys: tuple[str, ...], packed_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A number changed in one row of many, rows in any order: both reasons name the row by its key, with both cells of that row."""
-    monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", packed_cells)
-    drawn = Random(7)
-    for _ in range(20):
-        n = drawn.randrange(4, 40)
-        columns: dict[str, list[str]] = {"unit": [f"u {at}" for at in range(n)]}
-        if len(keys) == 2:
-            columns = {"region": [f"r {at // 4}" for at in range(n)], "year": [str(2020 + at % 4) for at in range(n)]}
-        columns["los"] = [f"{drawn.uniform(0, 100):.2f}" for _ in range(n)]
-        columns["flag"] = [drawn.choice("yn") for _ in range(n)]
-        gold, row = Table(header=tuple(columns), columns=tuple(columns.values()), n_rows=n), drawn.randrange(n)
-        moved = drawn.sample(range(n), n)
-        changed = [*columns["los"][:row], "512.25", *columns["los"][row + 1 :]]
-        others = {**columns, "los": changed}
-        answer = replace(gold, columns=tuple([column[at] for at in moved] for column in others.values()))
-        score = table_match(answer, gold=gold, ignore_order=True)
-        named = ", ".join(columns[key][row] if key == "year" else repr(columns[key][row]) for key in keys)
-        assert (score.official, score.strict) == (0, 0)
-        assert score.reason.endswith(f"(1 of {n} cells differ, first los of {named}: 512.25, gold {float(columns['los'][row])})")
-        assert score.strict_reason.endswith(f"(1 of {n} cells differ, first los of {named}: 512.25, gold {columns['los'][row]})")
-        assert score.details["first_row"] == score.details["strict"]["first_row"] == row + 1
-
-
-@pytest.mark.parametrize("packed_cells", [0, 1 << 30])
-def test_no_reason_pairs_cells_of_rows_without_a_common_key(packed_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that no cell identifies on both sides: the reasons name gold's cell alone, never one of another row."""
-    monkeypatch.setattr("evalsuite.compare.columns.PACKED_CELLS", packed_cells)
-    gold = Table(header=("flag", "n"), columns=(["y", "y", "n", "n"], ["1", "2", "3", "4"]), n_rows=4)
-    answer = replace(gold, columns=(["n", "y", "n", "y"], ["4", "2", "9", "1"]))
-    score = table_match(answer, gold=gold, ignore_order=True)
-    assert score.reason.endswith("(1 of 4 cells differ, first at row 3: 3 has no partner)")
-    assert score.strict_reason.endswith("(1 of 4 cells differ, first at row 3: 3 has no partner)")

@@ -1,19 +1,17 @@
 """Cells of two columns under the strict rules: which can be paired at all, which remain, and how a reason names them."""
 
-from collections.abc import Iterator, Sequence
-from itertools import permutations, product
+from collections.abc import Iterator
+from itertools import permutations
 from random import Random
 from typing import Any
 
 import pytest
 
 from evalsuite.compare.columns import UnreadTable, memory_of, packed_of
-from evalsuite.compare.flip_causes import kind_of_form
 from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.packed_text import Block, OddError, pack_lists
-from evalsuite.compare.strict_columns import Places, all_pairs_equal, can_pair, equal, show
-from evalsuite.compare.strict_matching import cause_of_refusal, most_similar, unmatched_in_any_order
-from evalsuite.compare.strict_tables import columns_for
+from evalsuite.compare.strict_columns import can_pair, equal, show
+from evalsuite.compare.strict_matching import unmatched_in_any_order
 from evalsuite.compare.values import Cell, read_cell
 from tests.compare.tables.test_table import text_table
 
@@ -55,37 +53,6 @@ def test_columns_that_can_be_paired() -> None:
     assert can_pair([read_cell("302470000000000.00000000")], [read_cell("302469999999697.5300000000000")], Tolerance())
 
 
-@pytest.mark.parametrize("most", [0, 4, 2_000])
-def test_groups_in_which_all_cells_are_equal(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every gold cell with every predicted one; beyond the limit of pairs none says so."""
-    monkeypatch.setattr("evalsuite.compare.strict_columns._PAIRS_LOOKED_AT", most)
-    n_equal = n_told = 0
-    for gold, predicted, tolerance in drawn_sides(600):
-        if any(isinstance(cell, tuple) for cell in (*gold, *predicted)):
-            continue
-        are_equal = all(equal(*pair, tolerance) for pair in product(gold, predicted))
-        told = all_pairs_equal(gold, predicted, tolerance)
-        assert are_equal or not told
-        n_equal, n_told = n_equal + are_equal, n_told + told
-    assert (n_equal, n_told) == {0: (46, 0), 4: (46, 37), 2_000: (46, 46)}[most]
-    assert all_pairs_equal([], [1], Tolerance()) is all_pairs_equal([1], [], Tolerance()) is True
-
-
-def test_predictions_near_a_number() -> None:
-    """All that equal it, found by their places; how many others are looked at is known."""
-    n_near = n_equal = 0
-    for gold, predicted, tolerance in drawn_sides(600):
-        if any(isinstance(cell, tuple) for cell in (*gold, *predicted)):
-            continue
-        places = Places.from_numbers(predicted, tolerance)
-        for cell in gold:
-            near, equals = places.find_near(cell), [k for k, other in enumerate(predicted) if equal(cell, other, tolerance)]
-            assert set(equals) <= set(near)
-            assert places.n_near(cell) == len(near)
-            n_near, n_equal = n_near + len(near), n_equal + len(equals)
-    assert (n_near, n_equal) == (553, 553)
-
-
 UNMATCHED: list[tuple[str, str, Tolerance, list[int], str, str]] = [
     ("1 2 3", "3 1 2", Tolerance(), [], "", ""), ("1 2 3", "1 2 4", Tolerance(), [2], "3", "4"),
     ("a 1 b", "b c 2", Tolerance(), [0, 1], "a", "c 2"),
@@ -120,54 +87,6 @@ def cell(text: str) -> Cell:
     return read_cell(text, percentage=True)
 
 
-@pytest.mark.parametrize(
-    ("gold", "predicted", "why"),
-    [
-        ("", "0", "null against a value"), ("0", "0.5", "value taken for zero"), ("0.5", "0", "value taken for zero"), ("-5", "5", "sign"),
-        ("5", "-5", "sign"), ("5", "5.5", "tolerance by size"), ("999999999", "1000000000", "tolerance by size"),
-        ("1000000000", "1", "large integers"),
-        ("-1000000000", "1", "large integers"), ("1000000000.0", "1", "tolerance by size"), ("007", "7", "leading zeros"),
-        ("7", "007", "leading zeros"),
-        ("+07", "7", "leading zeros"), ("00x", "7", "typed by column"), ("007", "8", "typed by column"), ("a", "b", "typed by column"),
-        ("007", "07", "leading zeros"),
-        ("a", "", "null against a value"), ("07", "a", "typed by column"), ("a", "007", "typed by column"),
-    ],
-)  # fmt: skip
-def test_why_the_reference_may_call_cells_equal(gold: str, predicted: str, why: str) -> None:
-    """The first of its quirks that applies."""
-    assert cause_of_refusal(cell(gold), cell(predicted)) == why
-
-
-@pytest.mark.parametrize(
-    ("gold", "predicted", "nearest"),
-    [
-        ("7", "5 007 8", "007"), ("007", "8 7", "7"), ("5", "9 4 a", "4"), ("5", "a 9 4.5", "4.5"), ("-5", "4 -9", "-9"), ("a", "x 5", "x"),
-        ("5", "a b", "a"), ("5", "", None), ("0", "3 0.5", "0.5"), ("5", "0 9.5", "9.5"), ("5", "-5 11", "11"),
-    ],
-)  # fmt: skip
-def test_the_most_similar_cell(gold: str, predicted: str, nearest: str | None) -> None:
-    """Equal but for zeros in front, else the nearest number, else the first."""
-    assert most_similar(cell(gold), list(map(cell, predicted.split()))) == (None if nearest is None else cell(nearest))
-
-
-@pytest.mark.parametrize(
-    ("gold", "predicted", "own", "form"),
-    [
-        ("NA", "null", False, "null words"), ("a", "a ", False, "spaces"), ("true", "1", False, "true and false"),
-        ("1", "TRUE", False, "true and false"),
-        ("50%", "0.5", False, "percent form"), ("0.5", "50%", False, "percent form"),
-        ("$5", "5", False, "written form"), ("5", "5.004", True, "own tolerance"),
-        ("5", "5.0", False, "typed by column"), ("5", "5.0", True, "typed by column"),
-        ("2024-01-02", "2 Jan 2024", False, "same instant"),
-        ("e\u0301", "\u00e9", False, "spelling form"), ("5", "a", False, "spelling form"),
-        ("NA", "5", False, "null words"), ("5", "NA", False, "null words"),
-    ],
-)  # fmt: skip
-def test_how_equal_cells_are_written(gold: str, predicted: str, own: bool, form: str) -> None:
-    """The form in which two cells that strict takes for equal may differ for the reference."""
-    assert kind_of_form(cell(gold), cell(predicted), (gold, predicted), Tolerance(abs=0.5 if own else 0.0, own=own)) == form
-
-
 SHOWN: list[tuple[Any, str]] = [
     (None, "null"), (5, "5"), (read_cell("1.50"), "1.50"), (cell("12.5%"), "12.5%"), (("text", "a'b"), "\"a'b\""),
     (("inf", float("inf")), "inf"),
@@ -179,19 +98,6 @@ SHOWN: list[tuple[Any, str]] = [
 def test_cells_in_a_reason() -> None:
     """Each kind of cell, also inside another."""
     assert [show(each) for each, _ in SHOWN] == [text for _, text in SHOWN]
-
-
-@pytest.mark.parametrize(
-    ("needed", "at", "columns"),
-    [
-        ([0, 1], 0, [0, 1]), ([0, 1], 1, [0, 1]), ([[0], [1, 2]], 1, [1, 2]), ([[0]], 0, [0]), ([], 0, []), (None, 0, []), ([[0]], 1, []),
-        (0, 1, [0]),
-        ([None, [1]], 0, []), ([None, [1]], 1, [1]),
-    ],
-)  # fmt: skip
-def test_the_columns_of_each_gold(needed: Any, at: int, columns: Sequence[int]) -> None:
-    """One list for one gold, a list of lists for several; what is not there asks for all."""
-    assert list(columns_for(needed, at)) == columns
 
 
 class Source:

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.table_parameters import needed_columns
 from evalsuite.core.registry import check_parameters
-from evalsuite.core.types import Fault, Score
+from evalsuite.core.types import Score
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.table_match import table_match
 from tests.compare.tables.test_table import text_table
@@ -154,35 +153,6 @@ def test_a_list_that_does_not_fit_is_told_at_load() -> None:
     assert told(["a.csv", "b.csv"], [0, 1], "original") == [frozenset({"official"})]
     assert told(["a.csv", "b.csv"], [[0]], "original") == [frozenset()]
     assert told(["a.csv", "b.csv"], [[0], [1]], "original") == []
-
-
-@pytest.mark.parametrize(
-    ("columns", "n_golds", "expected"),
-    [
-        ([], None, [[]]),
-        ([0, 2], None, [[0, 2]]),
-        (None, None, ["cannot be None for one gold table"]),
-        ([[]], None, ["cannot be [[]] for one gold table"]),
-        ([], 2, [[], []]),
-        ([[]], 2, [[], []]),
-        (None, 2, [[], []]),
-        ([None], 2, [[], []]),
-        ([1, 2], 2, ["cannot be 1 for one gold table", "cannot be 2 for one gold table"]),
-        ([1], 2, ["cannot be 1 for one gold table", "contains 1 list for 2 gold tables"]),
-        ([[1], [2]], 2, [[1], [2]]),
-        ([[1], [2], [3]], 2, [[1], [2]]),
-        ([[1]], 2, [[1], "contains 1 list for 2 gold tables"]),
-        ([1], 1, ["cannot be 1 for one gold table"]),
-        ([[1]], 1, [[1]]),
-        ([[1], 0], 2, [[1], "cannot be 0 for one gold table"]),
-    ],
-)
-def test_what_the_original_needs_of_each_gold(columns: Any, n_golds: int | None, expected: list[list[int] | str]) -> None:
-    """Every shape the reference takes is read as it reads it; any other is a fault in its gold's place: those before still count."""
-    found = needed_columns(columns, n_golds, "original")
-    assert len(found) == len(expected)
-    for ours, theirs in zip(found, expected, strict=True):
-        assert theirs in ours.detail if isinstance(ours, Fault) else ours == theirs
 
 
 def test_a_flat_list_for_several_golds_is_no_official_pass() -> None:

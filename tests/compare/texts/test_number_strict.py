@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalsuite.compare.answer_rules import gold_numbers, match_number_strictly, match_text_strictly, number_margin
+from evalsuite.compare.answer_rules import gold_numbers, match_number_strictly, match_text_strictly
 from evalsuite.compare.claims import Claims
 from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.values import find_numbers
@@ -129,16 +129,6 @@ def test_a_reason_about_a_part_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "gold", "conj", "margin"),
-    [(100, 99.5, "or", 0.5), (99, 99.5, "or", 0.5), (101, [99.5, 98], "and", 3), (101, [99.5, 98], "or", 1.5)],
-)
-def test_of_many_numbers_the_nearest_one_is_the_margin(first: int, gold: Any, conj: Any, margin: float) -> None:
-    """No tolerance is tried then."""
-    answer = "; ".join(map(str, range(first, first + 60)))
-    assert number_margin(answer, gold, conj=conj, percentage=False, is_right=False, accepts=lambda _: 1 / 0 > 0) == margin
-
-
-@pytest.mark.parametrize(
     ("answer", "gold", "conj", "reason"),
     [
         ("1, 2, 3", 1, "or", "hedged: found 3 different numbers, one was expected: 1, 2, 3"),
@@ -152,27 +142,6 @@ def test_many_numbers_are_not_all_read(answer: str, gold: Any, conj: Any, reason
     """After so many different ones the answer is hedged, whatever follows."""
     monkeypatch.setattr("evalsuite.compare.answer_rules._MOST_DIFFERENT", 2)
     assert match_number_strictly(answer, gold, conj=conj).reason == reason
-
-
-def test_the_margin_of_numbers() -> None:
-    """The nearest distance; of several golds that are all needed the largest; with many numbers no tolerance is tried."""
-
-    def margin(
-        answer: str, gold: Any, conj: Any = "or", is_right: bool = False, percentage: bool = False, least: float = 0.0
-    ) -> float | None:
-        return number_margin(
-            answer, gold, conj=conj, percentage=percentage, is_right=is_right, accepts=lambda tolerance: tolerance >= least
-        )
-
-    many = [", ".join(map(str, range(10, 10 + n))) for n in (50, 51)]
-    assert [margin(answer, 7, least=1000) for answer in many] == [None, 3.0]
-    assert [margin("6 and 12", [5, 9], conj) for conj in ("or", "and")] == [1.0, 1.0]
-    assert [margin("5 and 12", [5, 9], conj, least=2) for conj in ("or", "and")] == [3.0, 3.0]
-    assert [margin(answer, 7, is_right=True) for answer in ("7", "7.5", "none")] == [None, 0.5, None]
-    assert [margin("5, 8", 5, is_right=True, least=1), margin("8", 5, least=4)] == [None, None]
-    assert [margin("90", gold, percentage=True) for gold in (1, -1, 2, 0.5)] == [10.0, 91.0, 88.0, 40.0]
-    many_and = ", ".join(map(str, range(10, 61)))
-    assert [margin(many_and, [7, 65], conj) for conj in ("or", "and")] == [3.0, 5.0]
 
 
 def test_a_gold_must_be_a_finite_number() -> None:

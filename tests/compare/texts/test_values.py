@@ -28,14 +28,12 @@ from evalsuite.compare.packed_text import pack_lists
 from evalsuite.compare.strict_columns import equal
 from evalsuite.compare.values import (
     Percent,
-    _is_apart,
     find_numbers,
     number_at_start,
     number_in_locale,
     number_readings,
     numeric_tokens,
     plain_amounts,
-    plain_digits,
     read_cell,
 )
 from evalsuite.core.dataclasses import replace
@@ -77,25 +75,6 @@ def test_wrong_texts_are_refused_and_right_ones_accepted(name: str) -> None:
     for label, most in ((0, 0.01), (1, 0.03)):
         missed = [row.get("missed", 0) for row in rows if row["right"] == label]
         assert sum(missed) <= most * len(missed)
-
-
-@pytest.mark.parametrize(
-    ("text", "candidates"),
-    [
-        ("42 million", [42, 42_000_000]),
-        ("42M", [42_000_000]),
-        ("$42k", [42_000]),
-        ("1,234", [1234]),
-        ("1.234", [1.234]),
-        ("1,234.5", [1234.5]),
-        ("3/4", [0.75]),
-    ],
-)
-def test_a_text_with_two_readings_has_two_candidates(text: str, candidates: list[float]) -> None:
-    """A scale apart from its number may be a unit; a letter joined to it is part of it."""
-    (value,) = find_numbers(text)
-    assert [float(getattr(one, "exact", one)) for one in value.candidates] == candidates
-    assert value.certain == (text not in ("42 million", "1,234", "1.234"))
 
 
 def _amounts(digits: str, marks: str, around: str) -> str:
@@ -270,20 +249,6 @@ def grouped(digits: str, parting: str) -> str:
     return parting.join([digits[:first], *(digits[at : at + 3] for at in range(first, len(digits), 3))])
 
 
-@pytest.mark.parametrize("first", "123456789")
-def test_a_cell_is_the_number_that_was_written_into_it(first: str) -> None:
-    """A whole number with each sign, currency and parting of groups is read as itself; behind a 0 it is text."""
-    for n_digits, parting, currency in product(range(1, 13), ["", ",", "'", "’", " ", "\u00a0", "\u2009", "\u202f"], ["", *"$€£¥"]):
-        digits = (first + "507283946012")[:n_digits]
-        amount = currency + grouped(digits, parting)
-        plus = [amount, f"+{amount}"]
-        assert {text: read_cell(text) for text in plus} == dict.fromkeys(plus, int(digits))
-        minus = [*(f"{sign}{amount}" for sign in "-‒–−"), f"({amount})"]
-        assert {text: read_cell(text) for text in minus} == dict.fromkeys(minus, -int(digits))
-        behind_zero = [f"{sign}{currency}0{grouped(digits, parting)}" for sign in ("", "-")]
-        assert {text: read_cell(text) for text in behind_zero} == {text: ("text", text) for text in behind_zero}
-
-
 @pytest.mark.parametrize("text", ["room 42A", "42A", "It is 42A."])
 def test_a_name_with_a_letter_is_a_text(text: str) -> None:
     """`42A` is no quantity, but a gold text that it names."""
@@ -326,18 +291,6 @@ def test_groups_of_three_digits_are_one_number(text: str, values: list[int]) -> 
     assert [value for value, _, _ in numeric_tokens(text, set(), wanted)] == values
 
 
-@pytest.mark.parametrize(
-    ("digits", "golds", "is_apart"),
-    [
-        ("1,234", "1", True), ("1,234", "1234", False), ("1,234", "1 1234", False), ("1,234", "1 234 1234", True), ("42,00", "42", False),
-        ("1,2", "1 2", True), ("1,2", "3", False), ("1.5,2", "1", False),
-    ],
-)  # fmt: skip
-def test_digits_with_separators_are_several_numbers(digits: str, golds: str, is_apart: bool) -> None:
-    """If a group is a gold and the whole is none, or if every group is one."""
-    assert _is_apart(digits, frozenset(golds.split())) is is_apart
-
-
 def test_blank_characters_are_those_of_unicode() -> None:
     """Of what Python prints: the default-ignorable ones, the blank Braille pattern, the null notehead and the Khitan filler."""
     printable = "".join(filter(str.isprintable, map(chr, range(sys.maxunicode + 1))))
@@ -349,27 +302,6 @@ def test_letters_of_other_alphabets_look_like_those_of_unicode() -> None:
     """Read from the package's table, which is kept afterwards."""
     _confusables.cache_clear()
     assert {char: "a" in _shapes(char) for char in "\u0430b"} == {"\u0430": True, "b": False}
-
-
-@pytest.mark.parametrize(
-    ("text", "decimal", "groups", "plain"),
-    [
-        ("1,234", "", "", "1234"), ("1,23", "", "", "1.23"), ("1.234,5", "", "", "1234.5"), ("1,234.5", "", "", "1234.5"),
-        ("1.5", "", "", "1.5"),
-        ("1.234.567", "", "", "1234567"), ("12,34,567", "", "", "1234567"), ("1,23,456", "", "", "123456"), ("1,2,345", "", "", None),
-        ("1,234,5678", "", "", None), ("0,123,456", "", "", None), ("1234,567,890", "", "", None), ("1,234 567.5", "", "", None),
-        ("0,5", "", "", "0.5"), ("1 234,5", "", "", "1234.5"), ("1'234.5", "", "", "1234.5"), (".5", "", "", "0.5"), ("5.", "", "", "5"),
-        ("1.2.3", "", "", None), ("1,234.5.6", "", "", None), ("1.234,5,6", "", "", None), ("1.234,5a", "", "", None),
-        ("1,234,567,890", "", "", "1234567890"),
-        ("1.234", ",", ".", "1234"), ("1,234", ",", ".", "1.234"), ("1 234", ".", " ", "1234"), ("1_234", ".", " ", None),
-        ("1,5,5", ",", ".", None),
-        ("12,34,56,789", "", "", "123456789"), ("1,234,56,789", "", "", None), ("", "", "", "0"), ("1234", "", "", "1234"),
-        ("1 234,56", "", "", "1234.56"),
-    ],
-)  # fmt: skip
-def test_the_digits_of_a_number(text: str, decimal: str, groups: str, plain: str | None) -> None:
-    """Without marks of groups, which part three digits each, or two of a lakh before the last three; nothing else is a number."""
-    assert plain_digits(text, decimal, groups) == plain
 
 
 def test_a_number_is_read_where_it_stands() -> None:
