@@ -113,6 +113,7 @@ def test_a_receipt_without_gold_is_about_the_files(rules: str) -> None:
     assert "sub is what was submitted" in verified(4)
     Path("sub/bq001.csv").write_text("x")
     assert "files not verified" in verified(4, n_other=1)
+    assert "files not verified" in verified(4, n_other=0, signature=f"{saved['signature']}|limits:cells=9")
     assert "sub is not what was submitted" in verified(1, n_other=0)
 
 

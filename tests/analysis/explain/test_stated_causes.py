@@ -71,7 +71,7 @@ def _scope_holds(sentence: str, pairs: Sequence[tuple[str | None, str | None]]) 
     return all(right is (day.day > 12 or day.day == day.month) for day, right in days)
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [30, pytest.param(2000, marks=pytest.mark.slow)])
 def test_what_is_said_of_planted_causes_holds(n: int) -> None:
     """Of random planted single causes and pairs no sentence is false, and most are named."""
     said = [(case, found) for case in cases(n, n) if (found := explained(case)) is not None]
@@ -92,12 +92,12 @@ def test_unrelated_tables_have_no_cause(n: int) -> None:
 
 @pytest.mark.parametrize(
     ("n", "seed", "most"),
-    [(40, 200, 1), *(pytest.param(4000, seed, 20, marks=pytest.mark.slow) for seed in (4000, "second", "third"))],
+    [(80, 200, 2), *(pytest.param(4000, seed, 20, marks=pytest.mark.slow) for seed in (4000, "second", "third"))],
 )
 def test_unrelated_tables_over_the_same_few_values_have_no_cause(n: int, seed: object, most: int) -> None:
     """Of 4000 small tables of regions, ranks, years and counts at most 0.5 % are named, and none is proved.
 
-    Of 40 at most 1 is named: if 0.5 % of all are, more than that are in 1 of 50 such samples.
+    Of 80 at most 2 are named: if 0.5 % of all are, more than that are in 1 of 100 such samples.
     """
     said = [found for case in unrelated_small(n, seed) if (found := explained(case)) is not None]
     assert [found["causes"] for found in said if found["proved"]] == []
@@ -105,7 +105,7 @@ def test_unrelated_tables_over_the_same_few_values_have_no_cause(n: int, seed: o
     assert len(named) <= most, named
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(4000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [40, pytest.param(4000, marks=pytest.mark.slow)])
 def test_edits_without_a_meaning_are_not_proved(n: int) -> None:
     """A row more or less, or another cell, in a small table of constants and repeated values proves no cause."""
     said = [(case, found) for case in edited_small(n, n) if (found := explained(case)) is not None]
@@ -169,7 +169,7 @@ def test_how_numbers_lost_digits(gold: list[str], answer: list[str], words: str)
     assert stated_values.lost(words, *([Fraction(value) for value in values] for values in (golds, answers)))
 
 
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 12))])
+@pytest.mark.parametrize("seed", range(12))
 def test_ordinary_rows_too_many_are_no_totals(seed: int) -> None:
     """Rows that stand twice are repeated; others like them are no totals, though their year is the largest."""
     random_ = Random(seed)
