@@ -402,14 +402,15 @@ class Session:
                 # The quickest, and two that reach the most.
                 known = [name for at, name in enumerate(names.get(number, [])) if at < 300 or name in widest]
                 code = _in_fork(lambda known=known, number=number: _run([items[name] for name in known], number), Path("log.txt"), wall)
+            failed = Path("failed.txt").read_text() if code == 1 and not again else ""
             if code == 0 and not again:
                 # Of what a cache keeps only the first test that asks is noted; and a test that imports the file again, in itself or in a
                 # process, need not be one that looks at what was made then.
                 known = _within(nearest, seconds)
                 code = _in_fork(lambda known=known, number=number: _imported_again(known, number), Path("log.txt"), wall)
-            if not again and code == 1 and (failed := Path("failed.txt").read_text()) in starting:
-                # Does it fail without the change too, because processes are slow now?
-                code = LATE if _in_fork(lambda failed=failed: _run([items[failed]], -1), Path("log.txt")) else code
+            if failed in starting and _in_fork(lambda failed=failed: _run([items[failed]], -1), Path("log.txt")):
+                # It fails without the change too, because processes are slow now.
+                code = LATE
             if code == LATE or (code in {0, 5} and not is_whole):
                 # On a busy machine nothing is known of it: it may wait for ever, or for the CPU; or no test had its turn.
                 print(f"  no time    {change.file}:{change.line}  {change.what}", flush=True)

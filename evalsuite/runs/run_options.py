@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -221,9 +221,11 @@ def recorded_versions(receipt: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(receipt[name]) for name in ("python", CODE, *RECEIPT_PACKAGES) if name in receipt}
 
 
-def versions_warning(names: Iterable[str], *, who: str) -> str:
-    """Return the warning that `who` was scored with other versions of what is named."""
-    return f"{who} were scored with other versions of {join_names(list(names))}: verdicts on rare texts can differ"
+def versions_warning(names: Collection[str], *, who: str) -> str:
+    """Return the warning that `who` was scored with other versions of what is named, and which verdicts that can change."""
+    shown = ["evalsuite's code" if name == CODE else name for name in names]
+    what = "verdicts" if CODE in names else "verdicts on rare texts"
+    return f"{who} were scored with other versions of {join_names(shown)}: {what} can differ"
 
 
 def merge_receipts(receipts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

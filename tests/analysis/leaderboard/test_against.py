@@ -579,6 +579,8 @@ def test_what_is_said_of_the_sides() -> None:
     receipts = ({"python": "3.11.2", "regex": "1"}, {"python": "3.11.9", "pyphen": "2"}, {"python": "3.13.0", "regex": "2", "jobs": 2})
     warned = compare([replace(one, receipt=receipt, unread="") for one, receipt in zip(sides, receipts, strict=True)]).warnings
     assert warned == ("a and c were scored with other versions of python, regex: verdicts on rare texts can differ",)
+    of_code = [replace(one, receipt={"evalsuite_code": one.label, "regex": one.label}, unread="") for one in sides[:2]]
+    assert compare(of_code).warnings == ("a and b were scored with other versions of evalsuite's code, regex: verdicts can differ",)
     nothing = compare([*sides[:1], side("d", [None, None]), side("e", [0.0, 0.0])])
     assert (nothing.undecided_names, nothing.regressions, nothing.to_json()["regressions"]) == (("d",), (), [])
     for alpha in (0, 1, -0.1, 1.5):
