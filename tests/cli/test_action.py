@@ -92,35 +92,6 @@ def answered(folder: Path, n_right: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "n_right", "regression"),
-    [
-        ("base", 15, "false"),
-        ("main", 4, "true"),
-        pytest.param("main", 23, "false", marks=pytest.mark.slow),
-        pytest.param("base", 4, "true", marks=pytest.mark.slow),
-        pytest.param("base", 16, "false", marks=pytest.mark.slow),
-        pytest.param("base", 23, "false", marks=pytest.mark.slow),
-        pytest.param("main", 16, "false", marks=pytest.mark.slow),
-        pytest.param("main", 15, "false", marks=pytest.mark.slow),
-    ],
-)
-def test_it_compares(to: str, n_right: int, regression: str, checkout: Path) -> None:
-    """The compare step fails exactly where the answers got worse, and leaves what a comment and the summary of the job say."""
-    answered(checkout, n_right)
-    named = "answers" if to == "base" else str(checkout / "answers")
-    done = called("compare", checkout, {"submission": named, "compare-to": to}, GITHUB_BASE_REF="main")
-    assert done.returncode == (1 if regression == "true" else 0), done.stdout + done.stderr
-    outputs = (checkout.parent / "GITHUB_OUTPUT").read_text()
-    assert outputs == f"comparison=evalsuite-reports/comparison.md\nregression={regression}\n"
-    summary = (checkout.parent / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8")
-    assert summary == (checkout / "evalsuite-reports/comparison.md").read_text(encoding="utf-8")
-    assert f"baseline {to} " in summary
-    assert re.search(r"^\*\*answers: ", summary, re.MULTILINE)
-    listed = finished(["git", "worktree", "list"], cwd=checkout, check=True).stdout
-    assert listed.count("\n") == 1
-
-
-@pytest.mark.parametrize(
     ("inputs", "base", "said"),
     [
         ({"submission": "answers", "compare-to": "base"}, "", "no pull request"),
@@ -132,33 +103,6 @@ def test_nothing_to_compare_with(inputs: dict[str, str], base: str, said: str, c
     done = called("compare", checkout, inputs, GITHUB_BASE_REF=base)
     assert done.returncode == 0
     assert said in done.stdout
-
-
-def recipes() -> dict[str, str]:
-    """The scripts of docs/reports.md for those who have no such action, by the kind of their block."""
-    text = (ROOT / "docs/reports.md").read_text(encoding="utf-8")
-    found = {
-        kind: block for kind, block in re.findall(r"^```(yaml|shell)\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if "worktree" in block
-    }
-    job = yaml.safe_load(found["yaml"])["answers"]["script"]
-    # Installed it is already, and the gate of the run is not what is tried.
-    return {
-        "gitlab": "\n".join(line.replace(" --fail-under 0.8", "") for line in job if "pip install" not in line),
-        "shell": found["shell"],
-    }
-
-
-@pytest.mark.parametrize("kind", ["gitlab", "shell"])
-def test_recipes_for_other_places(kind: str, checkout: Path) -> None:
-    """The job of GitLab and the lines for a shell pass and fail as the action does, again where an earlier one left something."""
-    finished(["git", "fetch", "-q", "origin"], cwd=checkout, check=True)
-    words = command_server().script.parent
-    variables = {"PATH": f"{words}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "BASE": "main"}
-    for n_right, code in ((16, 0), (4, 1)):
-        answered(checkout, n_right)
-        done = finished(["sh", "-ec", recipes()[kind]], cwd=checkout, env={**os.environ, **variables})
-        assert done.returncode == code, done.stdout + done.stderr
-        assert list(checkout.rglob("comparison.md"))
 
 
 def test_reports_of_an_earlier_job_are_not_taken_for_those_of_this_one(checkout: Path) -> None:

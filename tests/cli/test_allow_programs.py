@@ -133,16 +133,6 @@ def test_suites(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert evalsuite.score("python_unit_testing", "x = 1", gold="assert x == 1").official is None
 
 
-def test_from_python(two: Path) -> None:
-    """`evaluate(..., allow_programs=True)` is the same as the option."""
-    import evalsuite
-
-    plain = evalsuite.evaluate(two / "sub", two / "gold", save=False, jobs=1, isolation="none")
-    assert {r.instance_id for r in plain.results if r.fault == "NO_JAIL"} == {"unit"}
-    allowed = evalsuite.evaluate(two / "sub", two / "gold", save=False, jobs=1, isolation="none", allow_programs=True)
-    assert allowed.summary.score == 1
-
-
 def test_behind_other_walls_there_is_no_jail(place: Path) -> None:
     """A leaf of a tree that is judged by a program's tests: its worker can build no jail, so nobody judges it, and it is no 0."""
     parameters = {"gold": {"code": "assert x == 1"}, "schema": {"code": "string"}, "types_metrics": {"string": "python_unit_testing"}}

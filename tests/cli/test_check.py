@@ -10,14 +10,11 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.cli.prediction import join_words, parse_options
 from evalsuite.core.errors import UsageError
-from evalsuite.reports.score_text import instance_document
-from evalsuite.reports.terminal import as_text
 from evalsuite.scorers import SCORERS
 from tests.cli.test_run import as_json, called, lacks, said
 from tests.conftest import copy_example, copy_of
 from tests.meta.test_packages import HEAVY
 from tests.processes import finished
-from tests.reports.made import result
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -121,23 +118,6 @@ def test_bad_options_say_what_was_expected(name: str, words: list[str], message:
     assert hint in caught.value.hint
 
 
-def test_a_text_check(capsys: Capture) -> None:
-    """Both verdicts and their reasons are shown; a mismatch is still exit 0."""
-    code, out, _ = shown(capsys, "string_match", "--prediction", "room 17", "--gold", "7")
-    assert code == 0
-    assert [line.split()[0] for line in out.splitlines()[:3]] == ["scorer", "official", "strict"]
-    assert "flip" in out
-    assert shown(capsys, "string_match", "--prediction", "Bern", "--gold", "Rome")[0] == 0
-
-
-def test_gold_repeats(capsys: Capture) -> None:
-    """Several --gold are accepted alternatives, and all of them are needed with --conj and."""
-    assert score(capsys, "string_match", "--prediction", "It is Rome", "--gold", "Paris", "--gold", "Rome")["official"] == 1
-    assert (
-        score(capsys, "string_match", "--prediction", "It is Rome", "--gold", "Paris", "--gold", "Rome", "--conj", "and")["official"] == 0
-    )
-
-
 def test_json_holds_the_score(capsys: Capture) -> None:
     """--json prints one object with both verdicts; `score` follows --rules."""
     found = score(capsys, "string_match", "--prediction", "room 17", "--gold", "7", "--rules", "strict")
@@ -198,13 +178,6 @@ def test_hostile_text_is_made_visible(capsys: Capture) -> None:
     assert "x1b[2J" in out
 
 
-def test_the_mark_at_the_begin_of_a_text_file_is_no_part_of_the_answer(capsys: Capture, tmp_path: Path) -> None:
-    """A text that an editor saved as UTF-8 with a BOM has the verdict of the same text without it."""
-    (tmp_path / "answer.txt").write_bytes("\ufeffParis".encode())
-    code, out, _ = shown(capsys, "exact_match", "--prediction", f"@{tmp_path / 'answer.txt'}", "--gold", "Paris", "--fail-under", "1")
-    assert code == 0, out
-
-
 def test_a_string_check_at_the_command_line_loads_nothing_heavy() -> None:
     """A whole `check string_match` process, its text from stdin, imports neither pandas nor duckdb nor rich."""
     code = (
@@ -234,17 +207,3 @@ def test_reports_of_one_instance_and_of_one_prediction(words: str, place: Path) 
     errors = said("check sales_4", code=2)
     assert not lacks(errors, "'sales_4' is no scorer, and no instance of the last run", "check sales_004\n")
     assert "unknown scorer 'nope'" in said("check nope", code=2)
-
-
-@pytest.mark.parametrize(
-    ("reasons", "rules"),
-    [
-        ({}, [""]),
-        ({"official": "one", "strict": "two"}, ["official", "strict"]),
-        ({"official": "two", "strict": "three"}, ["", "official", "strict"]),
-    ],
-)
-def test_no_reason_is_printed_twice(reasons: dict[str, str], rules: list[str]) -> None:
-    """The reason of the score is that of a rule if the rules have different ones, else it stands alone."""
-    text = as_text(instance_document(result("a", 0.0, reason="one", details={"reasons": reasons})), width=80)
-    assert [line.partition("why")[0].strip() for line in text.splitlines() if "why" in line] == rules

@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-import evalsuite
 from evalsuite.cli import main
-from evalsuite.reports.score_text import score_document
-from evalsuite.reports.terminal import as_text
 from tests.cli.test_run import said
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -52,58 +49,6 @@ def test_the_quick_start(files: dict[str, str], capsys: Capture) -> None:
     assert [row["f1"] for row in details["records"]] == pytest.approx([2 / 3, 1 / 3])
 
 
-def test_the_quick_start_in_python(files: dict[str, str]) -> None:
-    """`evalsuite.score` says the same of files, values and JSON text."""
-    for prediction, gold in ((files["extracted"], files["gold"]), (EXTRACTED, GOLD), (json.dumps(EXTRACTED), json.dumps(GOLD))):
-        score = evalsuite.score("tree_match", prediction, gold=gold)
-        assert (score.official, score.strict) == (0.5, 0.5)
-
-
-def test_records_are_joined_by_id(files: dict[str, str], capsys: Capture) -> None:
-    """With --id-field the order of the file does not matter, and the id itself is no field."""
-    code, out, _ = check(capsys, files["extracted_ids"], files["gold_ids"], "--id-field", "id", "--json")
-    found = json.loads(out)
-    assert (code, found["score"]) == (0, 0.5)
-    assert [row["path"] for row in found["details"]["fields"]] == ["temperature", "lab_id", "method"]
-
-
-def test_the_tables(files: dict[str, str], capsys: Capture) -> None:
-    """Fields and records stand worst first with a bar of F1, then what was taken for what."""
-    code, out, _ = check(capsys, files["extracted"], files["gold"])
-    assert code == 0
-    fields, records, confusions = out.split("\n\n")[1:]
-    assert [line.split()[0] for line in fields.splitlines()[2:]] == ["temperature", "lab_id", "method"]
-    assert [line.split()[1:5] for line in fields.splitlines()[2:]][1] == ["50.0", "50.0", "50.0", "█████░░░░░"]
-    assert [line.split()[0] for line in records.splitlines()[2:]] == ["1", "0"]
-    assert sorted(line.split() for line in confusions.splitlines()[2:]) == [
-        ["lab_id", "1", "B2", "B3", "mismatch"],
-        ["temperature", "1", "300", "301", "mismatch"],
-        ["temperature", "1", "450", "460", "mismatch"],
-    ]
-
-
-def test_the_commonest_confusion_comes_first(capsys: Capture) -> None:
-    """Elements of a list are pooled, and what is missing or invented stands as nothing."""
-    gold, found = {"t": ["a", "b", "b"], "u": 1}, {"t": ["x", "c", "c"], "v": 2}
-    schema = {"type": "object", "properties": {name: {"type": "integer"} for name in "uv"}}
-    schema["properties"]["t"] = {"type": "array", "items": {"type": "string"}}  # type: ignore[dict-item]
-    _, out, _ = check(capsys, json.dumps(found), json.dumps(gold), "--schema", json.dumps(schema))
-    lines = out.split("most common confusions")[1].splitlines()[2:]
-    assert lines[0].split() == ["t[]", "2", "b", "c", "mismatch"]
-    assert [line.split() for line in lines if "(nothing)" in line] == [
-        ["u", "1", "1", "(nothing)", "omission"],
-        ["v", "1", "(nothing)", "2", "hallucination"],
-    ]
-
-
-def test_strict_is_the_score_unless_official_is_asked_for(files: dict[str, str], capsys: Capture) -> None:
-    """Records in another order score by id under strict, by position under official."""
-    words = (files["extracted_ids"], files["gold_ids"], "--id-field", "id", "--json")
-    assert json.loads(check(capsys, *words)[1])["score"] == 0.5
-    assert json.loads(check(capsys, *words, "--rules", "official")[1])["score"] == 0
-    assert check(capsys, *words[:-1], "--fail-under", "0.6")[0] == 1
-
-
 @pytest.mark.parametrize(
     ("prediction", "gold", "words", "message"),
     [
@@ -137,20 +82,3 @@ def test_two_hundred_records_are_tables(name: str, tmp_path: Path) -> None:
     assert "... 190 more records" in out
     difference = out.splitlines()[-1].split()
     assert difference == ["a", "mismatch", "7", "-1"]
-
-
-@pytest.mark.parametrize("rules", ["official", "strict"])
-def test_the_verdict_that_is_the_score_stands_first(rules: str) -> None:
-    """`check` of a prediction names the verdict under its rules before the other one."""
-    found = evalsuite.score("number_match", "-5", gold=5)
-    lines = [line.split()[0] for line in as_text(score_document("number_match", found, rules=rules)).splitlines()]  # type: ignore[arg-type]
-    assert lines[1:3] == sorted(["official", "strict"], reverse=rules == "strict")
-
-
-def test_means_by_type_are_words_and_an_absent_margin_is_no_line() -> None:
-    """The metrics of each type are shown without JSON's signs; a verdict that no tolerance changes has no margin."""
-    found = evalsuite.score("tree_score", {"a": 1, "b": [1, 2], "c": "x"}, gold={"a": 1, "b": [1, 3], "c": "x", "d": None})
-    shown = {label: rest for label, _, rest in (line.strip().partition("  ") for line in as_text(score_document("x", found)).splitlines())}
-    assert shown["by type"].strip() == "integer exact_match 0.75 · string levenshtein 1"
-    assert found.details["margin"] is None
-    assert "margin" not in shown

@@ -1,6 +1,5 @@
 """`evalsuite compare` as a user calls it: runs and folders, gates, refusals, files."""
 
-import csv
 import json
 import shutil
 from collections.abc import Mapping
@@ -72,15 +71,6 @@ def test_runs_are_known_by_name_folder_and_given_name(place: Path) -> None:
     assert found[0][2] == ["early", "late"]
 
 
-def test_a_folder_is_scored_against_the_gold_of_the_run(place: Path) -> None:
-    """Beside a run, its gold is the default, not a folder `gold` that happens to stand here."""
-    (place / "gold").rename(place / "elsewhere")
-    write_gold(place / "gold", n=3)
-    said("compare good bad --isolation none -q")
-    said("run good --gold elsewhere --out r2 -q")
-    assert as_json("compare r2 bad")["candidates"][0]["total"]["n"] == N
-
-
 def test_runs_of_other_gold_are_refused_unless_forced(place: Path) -> None:
     """Different gold: exit 2 with what differs; with --force the warning stands in the report and in the JSON."""
     write_gold(place / "gold2", n=N - 2)
@@ -112,38 +102,6 @@ def test_long_lists_are_cut_with_a_count(place: Path) -> None:
     assert all(f"q{i:02}" in shown for i in range(25))
     assert "missing" in shown
     assert "more (--all" not in shown
-
-
-def test_files_of_every_format_hold_the_numbers(place: Path) -> None:
-    """CSV rows, the JSON object, Markdown tables and plain text, written side by side."""
-    files = [f"out/c{ending}" for ending in (".csv", ".json", ".md", ".txt")]
-    said("compare good bad --isolation none -q", *(f"--output={file}" for file in files))
-    table, whole, markdown, text = ((place / file).read_text() for file in files)
-    rows = list(csv.DictReader(table.splitlines()))
-    assert [row["part"] for row in rows] == ["total", "scorer", "group", "group"]
-    assert [row["name"] for row in rows] == ["bad", "string_match", "early", "late"]
-    total = json.loads(whole)["candidates"][0]["total"]
-    assert float(rows[0]["difference"]) == total["difference"] == pytest.approx(-2 / 3)
-    assert "| bad | 12 | 100.0 % | 33.3 % | -66.7 |" in markdown
-    assert text.rstrip().endswith("done: bad: worse (-66.7 points, p 0.0078) (no gate set)")
-
-
-def test_what_a_submission_says_stays_text(place: Path) -> None:
-    """No control character of a run reaches the terminal or Markdown, no formula a spreadsheet."""
-    run = json.loads((place / "r_bad/run.json").read_text())
-    run["metadata"] = {"run_name": "=1+1\x1b[31m|<b>"}
-    run["groups"] = {}
-    (place / "r_bad/run.json").write_text(json.dumps(run))
-    lines = (place / "r_bad/results.jsonl").read_text().splitlines()
-    first = {**json.loads(lines[0]), "reason": "\x1b]0;x\x07 <script> | [a](http://x) @all \u202e"}
-    (place / "r_bad/results.jsonl").write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n")
-    for shown in (said("compare r_good r_bad -o c.md -o c.csv"), (place / "c.md").read_text(), (place / "c.csv").read_text()):
-        assert not {"\x1b", "\x07", "\u202e"} & set(shown)
-    markdown = (place / "c.md").read_text()
-    assert "<script>" not in markdown
-    assert "@all" not in markdown
-    assert "\\[a\\](http" in markdown
-    assert all(line.startswith(("candidate,", "'=1+1")) for line in (place / "c.csv").read_text().splitlines())
 
 
 def test_two_folders_of_one_name_are_told_apart(place: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.sql.session import QueryLimits
-from tests.cli.test_run import lacks, said
+from tests.cli.test_run import said
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -25,22 +25,6 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "sales: {engine: sqlite, database: a.sqlite, prefix: local_}\n"
         "none: {engine: postgres, host: 127.0.0.1, port: 1, user: u, password: '${PASSWORD_OF_NONE}', instances: [q1, q2]}\n"
     )
-
-
-def test_list() -> None:
-    """Name, engine, place and use of each; no value that may be secret."""
-    shown = said("connections list")
-    assert [line.split()[:2] for line in shown.splitlines()] == [["sales", "sqlite"], ["none", "postgres"]]
-    assert not lacks(shown, "prefix local_", "2 instances", "connections.yaml:2")
-    assert SECRET not in shown
-    assert "127.0.0.1" not in shown
-
-
-def test_one_that_works() -> None:
-    """The engine, the shape of the result, and whether results are kept."""
-    shown = said("connections test sales")
-    assert not lacks(shown, "✓ sales", "1 row x 1 column")
-    assert shown.endswith("done: 1 of 1 work\n")
 
 
 def test_one_that_does_not(capsys: pytest.CaptureFixture[str]) -> None:

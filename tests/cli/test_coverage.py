@@ -36,15 +36,6 @@ def test_a_part_says_so_first_and_last(words: str, place: Path) -> None:
     assert f"are {PART} that gold needs" in quick("verify", "part", cwd=place).stdout
 
 
-@pytest.mark.parametrize(("gate", "code", "words"), [("0.9", 1, "below the gate of 90.0 % (exit 1)"), ("0.1", 0, "(gate 10.0 % met)")])
-def test_a_gate_over_a_part_names_it(gate: str, code: int, words: str, place: Path) -> None:
-    """A gate that is met, or is not, says of how many instances."""
-    done = quick("run", "sub", "--gold", "gold", "--only", "a,c", "--fail-under", gate, "-q", cwd=place)
-    assert done.returncode == code
-    assert done.stdout.startswith(f"done: 50.0 % on {PART}")
-    assert words in done.stdout
-
-
 def test_every_format_says_what_was_scored(place: Path) -> None:
     """Markdown, page, JUnit and GitHub's lines of a part name it, JSON has both numbers; those of all of gold do not speak of parts."""
     files = [f"report{ending}" for ending in (".md", ".html", ".json", ".xml")]
@@ -61,34 +52,6 @@ def test_every_format_says_what_was_scored(place: Path) -> None:
     assert whole.splitlines()[-2] == "done: 40.0 % (no gate set)"
 
 
-def test_a_comparison_with_a_part_says_what_it_leaves_out(place: Path) -> None:
-    """Both lines name the part that is paired, the rest is counted by name; two whole runs say nothing of it."""
-    quick("run", "sub", "--gold", "gold", "--only", "a,c", "--out", "part", cwd=place)
-    quick("run", "sub", "--gold", "gold", "--out", "whole", cwd=place)
-    shown = quick("compare", "part", "whole", "-o", "c.md", "-o", "c.html", "-o", "c.json", cwd=place).stdout
-    lines = shown.splitlines()
-    assert lines[0].endswith(f"{PART} paired")
-    assert lines[-1] == f"done: whole: the same on every compared instance on {PART} (no gate set)"
-    assert "3 instances only in whole, left out (b, d, e)" in shown
-    assert all(PART in (place / file).read_text(encoding="utf-8") for file in ("c.md", "c.html"))
-    assert json.loads((place / "c.json").read_text(encoding="utf-8"))["part_of"] == 5
-    gated = quick("compare", "whole", "part", "--fail-on-regression", "-q", cwd=place).stdout
-    assert gated == f"done: no regression shown at alpha 0.05 on {PART}\n"
-    assert "of 5 instances" not in quick("compare", "whole", "whole", cwd=place).stdout
-
-
-def test_a_board_of_parts_names_the_part(place: Path) -> None:
-    """Runs of a part are ranked on that part, and both lines say so; a shard's run is never taken for one of all of gold."""
-    quick("run", "sub", "--gold", "gold", "--shard", "1/2", cwd=place)
-    whole = quick("leaderboard", "sub", "--gold", "gold", "-o", "b.json", cwd=place).stdout.splitlines()
-    assert whole[0].endswith(" · 5 instances")
-    assert whole[-1] == "done: 1 submission ranked (1 new, 0 reused)"
-    quick("run", "sub", "--gold", "gold", "--only", "a,c", "--out", "part", cwd=place)
-    lines = quick("leaderboard", "part", "--gold", "gold", cwd=place).stdout.splitlines()
-    assert lines[0].endswith(f" · {PART}")
-    assert lines[-1] == f"done: 1 submission ranked on {PART} (0 new, 0 reused, 1 run)"
-
-
 def test_what_failed_in_any_shard_is_scored_again(place: Path) -> None:
     """--lf after the shards of a run scores what was not right in any of them, not in the last one only."""
     for i in (1, 2):
@@ -103,22 +66,6 @@ def test_shards_that_are_merged_are_whole(place: Path) -> None:
     merged = quick("merge", "shard1", "shard2", "--out", "all", cwd=place).stdout.splitlines()
     assert "gold (5 instances) · " in merged[0]
     assert merged[-1] == "done: 40.0 % from 2 shards"
-
-
-def test_a_small_submission_of_a_large_gold_is_short(place: Path) -> None:
-    """Six answers of 547: a row for each that is not right, a line each for the 541 and for the right ones; few are all rows."""
-    text_gold(place / "large", **{f"q{number:03}": "Paris" for number in range(547)})
-    text_submission(place / "six", **{f"q{number:03}": "Paris" if number < 4 else "Rome" for number in range(6)})
-    lines = quick("run", "six", "--gold", "large", "--no-save", cwd=place).stdout.splitlines()
-    assert [line.split()[0] for line in lines[3:5]] == ["q004", "q005"]
-    left_out = ["...  541 missing; -o FILE.csv lists them", "...  4 more, right under every rule that judged them"]
-    assert [line.strip() for line in lines[5:8]] == [*left_out, ""]
-    short = quick("run", "six", "--gold", "large", "--no-save", "--failures", cwd=place).stdout.splitlines()
-    assert [line.split()[0] for line in short[3:5]] == ["q004", "q005"]
-    assert [line.strip() for line in short[5:7]] == left_out
-    write_lines(place / "sub" / "results_metadata.jsonl", {"instance_id": "a", "answer_type": "answer", "answer_or_path": "Paris"})
-    few = quick("run", "sub", "--gold", "gold", "--no-save", cwd=place).stdout.splitlines()
-    assert [line.split()[0] for line in few[3:8]] == ["b", "c", "d", "e", "a"]
 
 
 def test_what_a_limit_of_the_run_cut_off_is_part_of_what_was_asked_for(place: Path) -> None:

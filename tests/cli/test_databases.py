@@ -74,14 +74,6 @@ def links(top: Path) -> str:
     return "../linked/"
 
 
-@pytest.mark.parametrize("way", ["home", "links"])
-def test_run_finds_databases_from_where_the_person_stands(way: str, top: Path) -> None:
-    """SQLite and DuckDB files are found for SQL answers and for gold queries, however the folder is named."""
-    folder = links(top) if way == "links" else "~/shop data/dätä"
-    shown = said("run ../sub --gold ../gold --no-save --no-cache --jobs 1 --databases", folder)
-    assert shown.splitlines()[-1].startswith("done: 100.0 %"), shown
-
-
 def test_every_command_resolves_them_alike(top: Path) -> None:
     """run, check, compare, gold check, leaderboard, rescore, connections and `evaluate` take the same words for the same folder."""
     folder = "./../here/../shop data/dätä/"
@@ -100,38 +92,6 @@ def test_every_command_resolves_them_alike(top: Path) -> None:
     assert evalsuite.evaluate("../sub", "../gold", databases=folder, save=False, isolation="none").summary.score == 1
 
 
-@pytest.mark.parametrize(
-    "written", ["../shop data/dätä/", "~/shop data/dätä/", pytest.param("{top}/shop data/dätä/", marks=pytest.mark.slow)]
-)
-def test_a_connections_file_is_seen_from_its_own_folder(written: str, top: Path) -> None:
-    """What is relative in a connections file starts beside it, wherever the person stands and however gold is named."""
-    folder = written.format(top=top)
-    connections = top / "gold" / "connections.yaml"
-    connections.write_text(connections.read_text().replace("shop.", f"{folder}shop."))
-    spec = top / "gold" / "shop_eval.jsonl"
-    spec.write_text(spec.read_text().replace("shop.sqlite", "lite").replace("shop.duckdb", "lake"))
-    assert said("run ../sub --gold ../gold --no-save --no-cache --jobs 1 -q") == "done: 100.0 % (no gate set)\n"
-    said("check living_lite --result_dir ../sub --gold_dir ../gold --fail-under 1")
-
-
-@pytest.mark.parametrize(
-    ("folder", "message"),
-    [
-        ("../nowhere", "--databases ../nowhere: no such folder"),
-        ("../gold/shop_eval.jsonl", "--databases ../gold/shop_eval.jsonl: not a folder"),
-        ("~nobody-of-that-name/x", "--databases: the path cannot be followed"),
-    ],
-)
-def test_no_such_folder(folder: str, message: str, top: Path) -> None:
-    """One clear error with a hint before anything is scored, and no run is made."""
-    for words in ("run ../sub --gold ../gold", "connections test", "leaderboard ../sub --gold ../gold", "compare a b", "rescore a"):
-        error = said(f"{words} --databases {folder}", code=2)
-        assert message in error
-        assert "hint: " in error
-    assert "nowhere.yaml: no such file" in said("leaderboard ../sub --gold ../gold --judge nowhere.yaml", code=2)
-    assert not Path(".evalsuite").exists()
-
-
 def test_a_database_that_is_not_there_costs_nobody_points(top: Path) -> None:
     """A missing or unreadable file is the grader's side: not judged, with the file's name and no path of this machine in the report."""
     for file in (top / "shop data" / "dätä").iterdir():
@@ -140,17 +100,6 @@ def test_a_database_that_is_not_there_costs_nobody_points(top: Path) -> None:
     rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
     assert {(row["score"], row["fault"]) for row in rows} == {(None, "NEEDS_CONNECTION")}
     assert str(top) not in Path("out/results.jsonl").read_text()
-
-
-def test_a_name_that_leaves_the_folder(top: Path) -> None:
-    """A database that gold names lies in --databases: no way up, no path from the root, no home."""
-    spec = top / "gold" / "shop_eval.jsonl"
-    kept = spec.read_text()
-    for name in ("../dätä/shop.sqlite", f"{top}/shop data/dätä/shop.sqlite", "~/shop.sqlite"):
-        spec.write_text(kept.replace("shop.sqlite", name))
-        run = evalsuite.evaluate("../sub", "../gold", databases="../shop data/dätä", only=("living_lite",), save=False)
-        assert (run.results[0].status, run.results[0].score) == ("unscored", None)
-        assert "leaves the folder of --databases" in run.results[0].reason
 
 
 def test_a_folder_of_tables_with_a_link(top: Path) -> None:

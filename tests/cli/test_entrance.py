@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.cli.commands import COMMANDS, LISTED, grouped_name, page, plain_name
+from evalsuite.cli.commands import COMMANDS, grouped_name, plain_name
 from evalsuite.cli.parser import SECTIONS, HelpCommand, leaves, load_command
 from evalsuite.suites import recognition
 from evalsuite.suites.recognition import recognise
@@ -294,16 +294,6 @@ def test_what_is_in_an_archive_decides(things: Path) -> None:
         assert why in said(words, code=code)
 
 
-def test_help_lists_twelve_commands() -> None:
-    """`--help` lists twelve commands; `help --all` all of them, with the groups that they belong to."""
-    short, whole = page(100), page(100, everything=True)
-    assert len(LISTED) == 12
-    assert "More: evalsuite help --all" in short
-    assert all(f"\n  {name} " in short for name in LISTED)
-    assert sum(line.startswith("  ") and line[2].islower() and "  " in line[3:30] for line in short.splitlines()) == 12
-    assert all(f"\n  {grouped_name(name)} " in whole for name in COMMANDS)
-
-
 EVERY_COMMAND = [leaf for name in COMMANDS for leaf in leaves(load_command(name), name)]
 
 
@@ -389,21 +379,6 @@ def test_a_board_says_what_is_probably_meant(things: Path) -> None:
     assert faults["text"] == "found results_metadata.jsonl.txt, expected results_metadata.jsonl"
     said("leaderboard teams --gold gold --site board --isolation none", code=1)
     assert "did you mean 'board/submissions/team0-" in said("runs verify board/submissions/team0.json", code=2)
-
-
-def test_an_archive_keeps_its_name_in_a_comparison(things: Path) -> None:
-    """The side of a packed submission is called like the archive."""
-    out = said("packed.zip sub2")
-    assert not lacks(out, "$ evalsuite compare packed.zip sub2 --gold gold", "baseline packed ·")
-    assert "unpacked" not in out
-
-
-def test_comments_are_read_once(tmp_path: Path) -> None:
-    """Comments before a statement are skipped; many before none take no time that doubles with each of them."""
-    comments = "/* a */ " * 60
-    for text, kind in ((f"{comments}{QUERY}\tgeo\n", "sql_pairs"), (f"{comments}x\n", "unknown")):
-        (tmp_path / "file.txt").write_text(text, encoding="utf-8")
-        assert recognise(tmp_path / "file.txt").kind == kind
 
 
 @pytest.mark.parametrize(

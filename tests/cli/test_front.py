@@ -1,14 +1,12 @@
 """The page of `--help`: written without the parser, and the same with it."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
 from evalsuite.cli import main
 from evalsuite.cli.commands import COMMANDS, OPTIONS, page
 from evalsuite.cli.parser import build
-from tests.conftest import copy_example
 from tests.processes import finished
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -48,18 +46,3 @@ def test_a_reader_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     done = finished(f'"{sys.executable}" -m evalsuite --help | head -0', shell=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert main(["--help"]) == 0
-
-
-def test_a_run_leaves_to_its_workers_what_is_theirs(tmp_path: Path) -> None:
-    """A command that scores tables and texts never imports what reads and compares them: that is done by processes of their own.
-
-    Nor `typing_extensions`, which msgspec would import for a fifteenth of the CPU of a small run; afterwards it can be imported as ever.
-    """
-    theirs = {"evalsuite.runs.task_execution", "evalsuite.sandbox.payloads", "evalsuite.readers.csv_table", "evalsuite.readers.submission"}
-    code = (
-        "import sys\nfrom evalsuite.cli import main\n"
-        "main(['run', 'example_submission_folder', '--quiet', '--no-save', '--no-cache'])\n"
-        f"loaded = {theirs | {'msgspec', 'typing_extensions'}!r} & sys.modules.keys()\nimport typing_extensions\nprint(loaded)"
-    )
-    copy_example(tmp_path, {"sales_001", "hr_004"})
-    assert finished([sys.executable, "-c", code], check=True, cwd=tmp_path).stdout.splitlines()[-1] == "{'msgspec'}"

@@ -60,28 +60,6 @@ def test_check_prints_and_keeps_the_ceiling(made: Made, tmp_path: Path) -> None:
     assert (kept.official, kept.strict, kept.unsatisfied) == (2, 3, ("n1",))
 
 
-@pytest.mark.parametrize("lost", ["c1/cities.csv", "c2/a.csv", "m1/sales.csv", "d1/orders.duckdb"])
-def test_check_misses_every_gold_file(lost: str, made: Made, tmp_path: Path) -> None:
-    """A gold file that is gone is found and its instance named, also where another accepted one is there; `lint_ignore` may say so."""
-    id_ = lost.partition("/")[0]
-    only(made, id_)
-    (made.write(tmp_path) / lost).unlink()
-    out = said("gold check gold --isolation none --no-save", code=1)
-    assert not lacks(out, f"failed: no full marks under its own rules: {id_} (exit 1)", "MISSING_FILE")
-    made.entries[id_]["lint_ignore"] = ["missing-file"]
-    (tmp_path / "gold" / "made_eval.jsonl").write_text("".join(line + "\n" for line in made.lines()))
-    assert f"   {id_}: lint_ignore missing-file\n" in said("gold check gold --isolation none --no-save")
-
-
-def test_check_takes_each_instance_by_its_own_rules(made: Made, tmp_path: Path) -> None:
-    """What only official cannot see is no fault of gold that is judged by the strict rules."""
-    made.parameters("n1")["gold"] = -5
-    only(made, "n1")
-    made.suite = "name: made\nrules: strict\n"
-    made.write(tmp_path)
-    assert main(["gold", "check", "gold", "--isolation", "none", "--no-save"]) == 0
-
-
 def test_errata_answer_for_gold_while_they_are_applied(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An applied entry is enough, an expired or stale one is not."""
     made.parameters("n1")["gold"] = -5
@@ -161,12 +139,6 @@ def test_whatever_is_refused_has_a_code_to_answer_with(plant: Plant, made: Made,
         return
     named = {found.instance_id for found in lint(gold).findings if found.severity == "error" or found.code in REFUSING}
     assert below <= named
-
-
-def test_lint_of_clean_gold(made: Made, tmp_path: Path) -> None:
-    """Nothing found: one line, exit 0."""
-    made.write(tmp_path)
-    assert said("gold lint gold") == "7 instances: 0 errors, 0 warnings, 0 notes\n"
 
 
 def test_lint_formats_and_exit_codes(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

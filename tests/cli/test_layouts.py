@@ -26,26 +26,6 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     submission_folder(tmp_path / "sub", ANSWERS)
 
 
-def test_the_report_names_the_layout() -> None:
-    """What gold looks like is found out, and heading, signature and run.json say so."""
-    out = said(*RUN, "--out", "one")
-    assert "gold (4 instances, layout lite) · sub (3 submitted) · rules official-lite" in out
-    assert "rules:official-lite|gold:" in out
-    assert "other.csv: 'other' is not in gold (UNKNOWN_ID)" in out
-    saved = json.loads(Path("one/run.json").read_text())
-    assert (saved["gold"]["layout"], saved["options"]["rules"]) == ("lite", "official")
-    assert "layout lite" in said("report one")
-
-
-def test_layout_overrides() -> None:
-    """Another reference can be asked for; a name that is none is an error with those that are."""
-    assert "rules official-snow" in said(*RUN, "--no-save", "--layout", "snow")
-    assert (
-        said(*RUN, "--no-save", "--layout", "rain", code=2)
-        == "error: no layout 'rain'\nhint: known: bird-ex, lite, original, snow, test-suite\n"
-    )
-
-
 def test_strict_rules_have_no_reference() -> None:
     """Strict is one and the same in every layout."""
     out = said(*RUN, "--no-save", "--rules", "strict")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalsuite.core.types import Submission
-from tests.cli.test_run import as_json, called, lacks, said, text_gold, text_submission, write_lines
+from tests.cli.test_run import called, lacks, said, text_gold, text_submission, write_lines
 from tests.conftest import copy_of
 from tests.reports.test_html import Reader
 
@@ -120,17 +120,6 @@ def test_exchanged_files_give_nobody_elses_score(place: Path, monkeypatch: pytes
     assert {row["name"]: row["score"] for row in ranked("subs")} == {"honest": 1, "a_mallory": 1}
 
 
-def test_the_table_for_a_person(place: Path) -> None:
-    """Order, polarity, intervals, shared ranks and what is needed to repeat it stand on the terminal."""
-    shown = rank("subs")
-    assert re.search(r"score \(higher is better\) +95 % CI +strict +submitted", shown)
-    assert re.search(r"1 \(1-3\) +alice +75\.0 % +\[40\.9, 92\.9\] +75\.0 % +8/8", shown)
-    assert shown.index("alice") < shown.index("bob") < shown.index("carol")
-    for words in ("score (higher is better)", "exact McNemar on paired instances, Holm over 3 pairs", "seed 12345"):
-        assert words in shown
-    assert shown.endswith("done: 3 submissions ranked (3 new, 0 reused)\n")
-
-
 def test_runs_and_folders_of_runs(place: Path) -> None:
     """Runs are ranked without gold, with their metadata; other rules among them are refused, then forced and printed.
 
@@ -151,35 +140,6 @@ def test_runs_and_folders_of_runs(place: Path) -> None:
     assert "FORCED" in rank(".evalsuite/runs --force")
 
 
-def test_a_link_has_its_own_name(place: Path) -> None:
-    """Teams are often links into a store of uploads: the board names the team, and counts an upload once."""
-    (place / "subs").rename(place / "store")
-    (place / "subs").mkdir()
-    for team, upload in (("blue", "alice"), ("red", "bob"), ("twin", "bob")):
-        (place / "subs" / team).symlink_to(place / "store" / upload)
-    assert [row["name"] for row in ranked("subs")] == ["blue", "red"]
-
-
-def test_broken_submissions_are_rows(place: Path) -> None:
-    """A folder without metadata and one whose metadata is a folder stand last with their faults; the exit code says so."""
-    (place / "subs" / "empty").mkdir()
-    (place / "subs" / "odd" / "results_metadata.jsonl").mkdir(parents=True)
-    rows = ranked("subs", code=1)
-    assert [(row["name"], row["rank"]) for row in rows] == [("alice", 1), ("bob", 2), ("carol", 3), ("empty", None), ("odd", None)]
-    assert "MISSING_FILE" in rows[3]["fault"]
-    assert "NOT_REGULAR_FILE" in rows[4]["fault"]
-    assert rank("subs -q", code=1) == "done: 3 submissions ranked (0 new, 3 reused), 2 could not be read (exit 1)\n"
-    assert rank("subs/alice subs/empty -q", code=1).startswith("done: 1 submission ranked (0 new, 1 reused), 1 could not be")
-
-
-def test_a_submission_without_an_id_of_gold_is_named(place: Path) -> None:
-    """Its 0 % may come from ids in another case, so a note says how to look; names that are replaced stay so."""
-    text_submission(place / "subs" / "upper", GEO_001="Paris", GEO_002="Rome")
-    note = "without an answer to any instance (`evalsuite validate FOLDER` says why): "
-    assert f"note           {note}upper\n" in rank("subs")
-    assert "upper" not in rank("subs --anonymise")
-
-
 def test_what_cannot_be_ranked_may_be_saved(place: Path) -> None:
     """A run under other rules is found out when the new submissions are scored: they are saved, so the exit code is not 2."""
     rank("subs/alice")
@@ -198,16 +158,6 @@ def forge(folder: Path) -> None:
         shutil.copy(Path("practice") / name, folder / name)
 
 
-def test_a_run_inside_a_submission_is_not_taken_at_its_word(place: Path) -> None:
-    """A forged run of 100 % beside the answers changes nothing, however the folder is named; compare scores the answers too."""
-    honest = ranked("subs")
-    forge(place / "subs" / "carol")
-    assert ranked("subs") == honest
-    assert [row["score"] for row in ranked("subs/carol")] == [1 / 8]
-    total = as_json("compare subs/alice subs/carol --jobs 1")["candidates"][0]["total"]
-    assert (total["a"], total["b"]) == (6 / 8, 1 / 8)
-
-
 def test_a_run_handed_in_among_submissions_has_no_rank(place: Path) -> None:
     """Who hands in a run instead of answers is a row with a fault, and is named; a folder of runs is still ranked as it is."""
     forge(place / "subs" / "mallory")
@@ -216,18 +166,6 @@ def test_a_run_handed_in_among_submissions_has_no_rank(place: Path) -> None:
     assert "MISSING_FILE" in made["rows"][3]["fault"]
     assert made["notes"] == ["mallory is a run among submissions, and not taken at its word: name it by itself"]
     assert ranked("subs/mallory")[0]["score"] == 1
-
-
-@pytest.mark.parametrize("engine", ["lite", "snow"])
-def test_a_run_inside_a_submission_of_files(place: Path, engine: str) -> None:
-    """In layouts without metadata a folder of answer files is a submission too."""
-    write_lines(place / "g" / f"{engine}_eval.jsonl", {"instance_id": "q", "condition_cols": [], "ignore_order": True})
-    for folder, text in (("g/exec_result", "n\n1\n"), ("good", "n\n1\n"), ("bad", "n\n2\n")):
-        (place / folder).mkdir()
-        (place / folder / "q.csv").write_text(text)
-    said("run good --gold g -q --isolation none --out practice")
-    forge(place / "bad")
-    assert [row["score"] for row in ranked("bad --gold g")] == [0]
 
 
 NO_RUN = (

@@ -2,15 +2,12 @@
 
 import json
 import os
-import shlex
-from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK
-from evalsuite.reports.terminal import Screen, print_command
 from tests.analysis.leaderboard.test_raw import PLUGIN
 from tests.cli.test_run import said, text_submission, write_lines
 from tests.conftest import copy_example, copy_of
@@ -92,14 +89,3 @@ def pasted(line: str) -> list[str]:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("\0")
     return done.stdout.removesuffix("\0").split("\0")
-
-
-def test_a_wrapped_command_can_be_pasted() -> None:
-    """On a terminal of 30 columns each line but the last ends in a backslash; the shell reads the same words."""
-    text = StringIO()
-    words = ["report", "it's a long name", 'model "a" $x', "-o", "a/rather/long/path/of/a/report.html"]
-    print_command(Screen(text, 40, is_terminal=True), f"next: evalsuite {shlex.join(words)}")
-    lines = text.getvalue().splitlines()
-    assert len(lines) > 2
-    assert all(line.endswith(" \\") for line in lines[:-1])
-    assert pasted(text.getvalue().removeprefix("next: ")) == words

@@ -49,15 +49,6 @@ def test_own_options_are_all_there() -> None:
     assert set(OWN_OPTIONS) == spelled
 
 
-def test_the_plain_call_and_the_parser_print_the_same() -> None:
-    """A gate makes the parser read the call; what is printed is the same, and so is the error of a wrong option."""
-    words = ["check", "number_match", "--prediction", "about 17.5%", "--gold", "17.5", "--percentage"]
-    plain = said(*words)
-    assert said(*words, "--fail-under", "0") == plain
-    error = said(*words, "--precison", "2", code=2).splitlines()
-    assert said(*words, "--precison", "2", "--fail-under", "0", code=2).splitlines() == [*error[:-1], f"{error[-1]} --fail-under 0"]
-
-
 def test_a_scorer_without_a_reference_asks_for_none() -> None:
     """What needs no gold is scored from the prediction alone; what needs it says so."""
     assert "category          hedging" in said("check hedging_language --prediction", "As an AI I cannot say")

@@ -4,7 +4,6 @@ import io
 import json
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -180,20 +179,6 @@ def test_the_viewers_address(place: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert opened == []
     said("view . --open --host 127.0.0.9 --port 77")
     assert opened == ["http://127.0.0.9:77/"]
-
-
-@pytest.mark.parametrize(("evaluator", "score"), [(None, 1), ("bird-ex", 1), ("test-suite", 0)])
-def test_the_evaluator_of_a_pair(place: Path, evaluator: str | None, score: int) -> None:
-    """A gold file chooses the evaluator: to BIRD a row that is returned twice is the same set, to the test suite another multiset."""
-    Path("dbs").mkdir()
-    with sqlite3.connect("dbs/shop.sqlite") as connection:
-        connection.executescript("create table sale (n integer); insert into sale values (1), (1), (2);")
-    connection.close()
-    more = {"evaluator": evaluator} if evaluator else {}
-    one_check(Path("gold"), "sql_match", gold="SELECT n FROM sale GROUP BY n", database="shop", **more)
-    text_submission(Path("sub"), a="SELECT n FROM sale")
-    said("run sub --databases dbs --out made --isolation none")
-    assert [json.loads(line)["official"] for line in Path("made/results.jsonl").read_text().splitlines()] == [score]
 
 
 def test_a_package_that_is_not_installed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import duckdb
 import pytest
-import yaml
 
 from evalsuite.cli import main
 from evalsuite.core.status import LEVELS
@@ -129,18 +128,3 @@ def test_the_page_about_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     }
     assert {f"`{ending}`" for ending in FORMATS} <= set(re.findall(r"`\.\w+`", page))
     assert all(f"`{level}`" in page for level in LEVELS)
-
-
-def test_the_hooks_are_commands() -> None:
-    """Each hook for pre-commit names a command that exists and has help."""
-    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    assert {hook["id"] for hook in hooks} == {"evalsuite-validate", "evalsuite-gold-check", "evalsuite-gold-lint"}
-    for hook in hooks:
-        program, *words = hook["entry"].split()
-        assert (program, main([*words, "--help"])) == ("evalsuite", 0)
-        assert not hook["pass_filenames"]
-        # A commit that only deletes files has none that could fit.
-        assert hook["always_run"]
-        for kind in ("csv", "csv.gz", "duckdb", "sqlite", "json", "jsonl", "sql", "txt"):
-            assert re.search(hook["files"], f"a/b.{kind}")
-        assert re.search(hook["files"], "some/results_metadata.jsonl" if "validate" in hook["id"] else "gold/demo_eval.jsonl")

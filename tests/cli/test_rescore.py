@@ -9,7 +9,7 @@ import pytest
 
 from evalsuite import __version__
 from evalsuite.cli import main
-from tests.cli.test_run import lacks, text_submission, write_lines
+from tests.cli.test_run import text_submission, write_lines
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -108,25 +108,6 @@ def test_a_folder_that_moved(place: Path, capsys: pytest.CaptureFixture[str], si
     assert again() == 2
     assert f"hint: say where it is: {option} DIR" in capsys.readouterr().err
     assert again(f"--{side}", "moved", "-q") == 0
-
-
-@pytest.mark.parametrize(("side", "file"), [("submission", "sub/results_metadata.jsonl"), ("gold", "gold/n_eval.jsonl")])
-def test_a_folder_that_changed(place: Path, capsys: pytest.CaptureFixture[str], side: str, file: str) -> None:
-    """A changed byte is refused with the way out, and no run is made."""
-    (place / file).write_text((place / file).read_text().replace("3.2", "3.3"))
-    assert again() == 2
-    said = capsys.readouterr().err
-    assert not lacks(said, f"the {side}", "does not contain what", f"--{side.replace('submission', 'result-dir')} DIR")
-    assert len(runs(place)) == 1
-
-
-def test_from_another_folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Relative folders are found from where the history lies, also where others of their names are here that hold neither side."""
-    for folder in ("sub", "gold"):
-        (place / "elsewhere" / folder).mkdir(parents=True)
-    name = runs(place)[0]["name"]
-    monkeypatch.chdir(place / "elsewhere")
-    assert main(["rescore", f"../.evalsuite/runs/{name}", "-q", "--isolation", "none"]) == 0
 
 
 def test_a_scorer_version_is_a_demand(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

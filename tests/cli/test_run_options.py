@@ -2,8 +2,6 @@
 
 import itertools
 import json
-import os
-import re
 import signal
 import subprocess
 import sys
@@ -14,8 +12,7 @@ import pytest
 
 from evalsuite.cli.run_command import snapshot
 from tests.cli.test_run import quick, text_gold, text_submission
-from tests.conftest import ROOT
-from tests.processes import finished, started
+from tests.processes import started
 from tests.terminal.pty_harness import EVALSUITE, run
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -60,16 +57,6 @@ def test_stop_at_the_first_failure(place: Path) -> None:
     resumed = score(place, "--resume", folder, "--quiet")
     assert (resumed.returncode, resumed.stdout) == (0, "done: 50.0 % (no gate set)\n")
     assert "resumed" not in resumed.stdout
-
-
-def test_stop_at_the_first_failure_when_there_is_none(place: Path) -> None:
-    """Where all is right, -x is the plain run: saved as asked, exit 0."""
-    done = score(place, "-x", "--only", "a,c")
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "done: 100.0 % on 2 of 4 instances (no gate set)")
-    assert [folder.name.endswith("-sub") for folder in runs(place)] == [True]
-    unsaved = score(place, "-x", "--only", "a,c", "--no-save")
-    assert re.search(r"saved +no\n", unsaved.stdout)
-    assert len(runs(place)) == 1
 
 
 def test_stop_at_first_failure_unsaved(place: Path) -> None:
@@ -164,20 +151,6 @@ def verdict(lines: Iterator[str]) -> str:
     raise AssertionError("the watch ended")
 
 
-def test_for_github(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """--github prints annotations, fences the report from GitHub's commands, and writes the job's summary."""
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(place / "summary.md"))
-    text_submission(place / "sub", a="Paris", b="::error::no", c="##[add-mask]x")
-    done = score(place, "--github", "--no-save", "--verbose")
-    before, fence, inside = done.stdout.partition("::stop-commands::")
-    assert fence
-    token = inside.splitlines()[0]
-    assert inside.splitlines()[-1] == f"::{token}::"
-    assert [line.split("title=")[1].split("::")[0] for line in before.splitlines()] == ["b%3A wrong", "c%3A wrong", "d%3A missing"]
-    assert "##[" not in before
-    assert "**1/4 = 25.0 %**" in (place / "summary.md").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(("setting", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
 def test_colour_is_obeyed(setting: dict[str, str], coloured: bool, place: Path) -> None:
     """On a terminal the verdicts are coloured, unless NO_COLOR or a dumb terminal says otherwise; the text is the same."""
@@ -185,19 +158,3 @@ def test_colour_is_obeyed(setting: dict[str, str], coloured: bool, place: Path) 
     assert shown.code == 0
     assert ("\x1b[31m" in shown.raw, shown.coloured) == (coloured, coloured)
     assert "✗" in shown.screen
-
-
-@pytest.mark.parametrize(
-    ("words", "at", "expected"),
-    [
-        ("evalsuite rep", 1, ["report"]),
-        ("evalsuite re", 1, ["rescore", "report"]),
-        ("evalsuite run --last", 2, ["--last-failed"]),
-        ("evalsuite gold ch", 2, ["check"]),
-    ],
-)
-def test_shell_completion(words: str, at: int, expected: list[str], place: Path) -> None:
-    """The shell's own request completes commands, commands of groups, and options."""
-    environment = {**os.environ, "_EVALSUITE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(at)}
-    done = finished([sys.executable, "-m", "evalsuite"], cwd=ROOT, env=environment)
-    assert done.stdout.split() == expected

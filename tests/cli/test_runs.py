@@ -3,13 +3,11 @@
 import csv
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.runs.history import find_runs, short_name
 from evalsuite.sandbox.temp_dirs import lock
 from tests.cli.test_run import lacks, said
 
@@ -51,17 +49,6 @@ def test_show_says_all_metadata_and_every_context(run: Path) -> None:
     assert said("runs show", run.name) == shown
 
 
-def test_a_run_is_found_by_the_second_it_began_in(run: Path) -> None:
-    """The date and time are name enough, as long as no other run began then."""
-    began = run.name.removesuffix("-first")
-    assert short_name(run) == began
-    assert run.name in said("runs show", began)
-    shutil.copytree(run, run.with_name(f"{began}-second"))
-    assert short_name(run) == run.name
-    assert f"2 runs are named '{began}'" in said("runs show", began, code=2)
-    assert main(["runs", "show", run.name]) == 0
-
-
 def test_two_runs_of_one_name_are_told_apart(run: Path) -> None:
     """A name that two runs were given is an error that names their folders."""
     other = run.with_name("zz-copy")
@@ -92,15 +79,3 @@ def test_a_run_that_another_process_writes_is_no_stopped_one(run: Path, capsys: 
     assert main(["runs"]) == 0
     assert "zz-now is an unfinished run" in (error := capsys.readouterr().err)
     assert "note: zz-now: not finished" in error
-
-
-def test_the_last_of_several_runs_of_one_second_is_the_one_that_ended_last(run: Path) -> None:
-    """Their names do not order them; runs of another second and names without a time stay in the order of names."""
-    began, root = run.name.removesuffix("-first"), run.parent
-    for name, seconds in ((f"{began}-z", 10), (f"{began}-a", 30), (f"{began}-first", 20), ("99991231-235959-x", 1), ("mine_of_today_b", 2)):
-        if not (root / name).exists():
-            shutil.copytree(run, root / name)
-        os.utime(root / name / "run.json", (seconds, seconds))
-    shutil.copytree(run, root / "mine_of_today_a")
-    names = [f"{began}-z", f"{began}-first", f"{began}-a", "99991231-235959-x", "mine_of_today_a", "mine_of_today_b"]
-    assert [entry.name for entry in find_runs(root)] == names

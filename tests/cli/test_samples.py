@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.scoring import run
 from tests.cli.test_run import as_json, lacks, said
 from tests.conftest import copy_of
 
@@ -37,15 +35,6 @@ def submission(folder: Path, answers: str) -> None:
         {"instance_id": f"q{i}", "answer_type": "answer", "answer_or_path": letter} for i, letter in enumerate(answers) if letter != "-"
     ]
     (folder / "results_metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
-
-
-def test_samples_of_a_model(place: Path) -> None:
-    """Two runs: the mean over questions, one or both right, and where the noise is, in words and as JSON."""
-    shown = said("samples", "runs/a0", "runs/a1")
-    assert not lacks(shown, "62.5 %", "most of the width comes from the questions")
-    (model,) = as_json("samples", "runs/a0", "runs/a1")["models"]
-    assert (model["mean"], model["n_questions"], model["n_samples"], model["runs"]) == (0.625, 4, [2, 2], ["a0", "a1"])
-    assert [(row["k"], row["any"], row["all"]) for row in model["passes"]] == [(1, 0.625, 0.625), (2, 0.75, 0.5)]
 
 
 def test_runs_that_name_their_model_are_its_samples(place: Path) -> None:
@@ -138,24 +127,3 @@ def test_a_board_of_models_ranks_the_means_of_their_samples(several: Path) -> No
     assert not lacks(shown, "pass@2", "75.0 % [30.1, 95.4]")
     plain = as_json(*asked[:-3], "--isolation", "none")["rows"]
     assert {(row["name"], row["samples"]) for row in plain} == {(name, None) for name in ANSWERS}
-
-
-@pytest.mark.parametrize("moved", [False, True])
-def test_a_sample_that_was_scored_again_counts_once(place: Path, moved: bool) -> None:
-    """In a folder of runs the newest run of a submission is its sample, and a note names the older one; also where its folder moved."""
-    for at in range(2):
-        how = RunOptions(out=Path(f"runs/s{at}"), isolation="none", metadata={"model_name": "A"})
-        run(Path(f"a{at}"), Path("gold"), how)
-    asked = ["leaderboard", "runs/s0", "runs/s1", "--samples", "--gold", "gold", "--json"]
-    before = json.loads(said(*asked))
-    if moved:
-        Path("a0").rename("elsewhere")
-    more = ["--submission", "elsewhere"] if moved else []
-    said("rescore", "runs/s0", *more, "--runs", "again", "--isolation", "none")
-    (again,) = Path("again").iterdir()
-    after = json.loads(said(*asked, str(again)))
-    assert after["rows"][0]["samples"]["runs"] == ["s1", again.name]
-    assert [note for note in after["notes"] if note.startswith("s0: scored again")]
-    for board in (before, after):
-        assert board["rows"][0]["samples"]["passes"] == before["rows"][0]["samples"]["passes"]
-        assert board["rows"][0]["samples"]["n_samples"] == [2, 2]

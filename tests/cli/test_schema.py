@@ -38,27 +38,6 @@ def test_infer(tmp_path: Path, capsys: Capture) -> None:
     assert json.loads(out)["properties"] == {"n": {"type": "number"}, "phase": {"type": ["string", "null"]}}
 
 
-def test_a_mixed_field_is_noted_beside_the_json(tmp_path: Path, capsys: Capture) -> None:
-    """Remarks go to stderr, so that stdout is one JSON value."""
-    code, out, err = shown(capsys, "infer", written(tmp_path, "gold.json", [{"a": 1}, {"a": "x"}]))
-    assert code == 0
-    assert json.loads(out)["properties"]["a"] == {"type": "integer"}
-    assert err == "note: a: values of several types: integer, string\n"
-
-
-def test_resolve_and_annotate(tmp_path: Path, capsys: Capture) -> None:
-    """References are followed; annotating names a comparator for every leaf."""
-    schema = {"$defs": {"n": {"type": "number"}}, "type": "object", "properties": {"x": {"$ref": "#/$defs/n"}}}
-    code, out, _ = shown(capsys, "resolve", written(tmp_path, "s.json", schema))
-    resolved = json.loads(out)
-    assert (code, resolved) == (0, {"type": "object", "properties": {"x": {"type": "number"}}})
-    code, out, _ = shown(capsys, "annotate", written(tmp_path, "r.json", resolved))
-    assert (code, json.loads(out)["properties"]["x"]) == (
-        0,
-        {"type": "number", "x-eval-compare": {"numeric": {"tolerance": {"rel": 1e-9}}}},
-    )
-
-
 def test_check_of_fitting_gold(tmp_path: Path, capsys: Capture) -> None:
     """No finding: exit 0 and one line, which does not claim what only --strict-types checks."""
     schema = {"type": "object", "properties": {"n": {"type": "number"}, "phase": {"type": ["string", "null"]}}}

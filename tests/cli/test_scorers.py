@@ -12,16 +12,6 @@ from tests.cli.test_run import as_json, said
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
-Capture = pytest.CaptureFixture[str]
-
-
-def test_the_list_names_each_scorer() -> None:
-    """One line a scorer with what it reads and its summary."""
-    lines = said("scorers").splitlines()
-    for name in SCORERS.names():
-        line = next(line for line in lines if line.split()[0] == name)
-        assert SCORERS.load(name).summary in line
-
 
 @pytest.mark.parametrize("name", SCORERS.names())
 def test_the_help_of_one(name: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from evalsuite.core.types import METADATA
 from evalsuite.sandbox.rpc_client import KilledError, RpcClient
-from tests.cli.test_run import as_json, called, evalsuite, lacks, said, write_lines
-from tests.conftest import ROOT, copy_of
+from tests.cli.test_run import as_json, called, lacks, said, write_lines
+from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -77,14 +77,6 @@ def found(*arguments: object) -> tuple[int, list[str]]:
     return done.returncode, [f"{p['where'].rpartition('/')[2]} {p['instance_id']} {p['code']}" for p in told["problems"]]
 
 
-def test_a_good_folder_is_ready(sub: Path, gold: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder in order is ready with and without gold, whose own files are not needed; workers read it, not the command's process."""
-    monkeypatch.setattr("evalsuite.readers.submission.read_objects", lambda *_, **__: pytest.fail("parsed in the process of the command"))
-    assert found(sub, "--gold_dir", gold / "toy_eval.jsonl") == found(sub, "--gold", gold) == (0, [])
-    out = said("validate", sub).splitlines()
-    assert out == ["4 answers (1 answer · 2 file · 1 files), 4 ready", "ready to submit"]
-
-
 def test_an_archive_is_checked_like_its_folder(sub: Path, gold: Path) -> None:
     """Zipped, with and without a folder around it, and as the tar of a folder with a fault; an archive that is none is named."""
     leave(sub, gold, "t", "f")
@@ -96,25 +88,6 @@ def test_an_archive_is_checked_like_its_folder(sub: Path, gold: Path) -> None:
         assert found(packed, "--gold", gold) == faults
     (gold.parent / "a.zip").write_bytes(b"PK")
     assert "a.zip: " in said("validate", gold.parent / "a.zip", code=2)
-
-
-def test_files_are_opened(sub: Path) -> None:
-    """A missing file, a CSV that is none, a database that is none and a path that leads outside are each named at their line."""
-    (sub / "f" / "r.csv").write_bytes(b"a\xff\xff\n")
-    (sub / "d" / "x.duckdb").write_text("a,b\n1,2\n")
-    (sub / "m" / "b.csv").unlink()
-    with (sub / "results_metadata.jsonl").open("a") as lines:
-        lines.write(json.dumps(line("out", "../f/r.csv")) + "\n" + json.dumps(line("sql", "q.sql")) + "\n")
-    assert found(sub) == (
-        1,
-        [
-            f"{NAME}:2 f BAD_ENCODING",
-            f"{NAME}:3 d BAD_DUCKDB",
-            f"{NAME}:4 m MISSING_FILE",
-            f"{NAME}:5 out BAD_PATH",
-            f"{NAME}:6 sql MISSING_FILE",
-        ],
-    )
 
 
 def test_a_big_table_is_read_to_its_end(sub: Path) -> None:
@@ -232,19 +205,6 @@ def test_no_submission_at_all(tmp_path: Path) -> None:
     write_lines(tmp_path / "results_metadata.jsonl", line("t", "x", "answer"))
     ended.append(called("validate", tmp_path, "--gold", tmp_path / "nope"))
     assert [(done.returncode, done.stdout) for done in ended] == [(2, "")] * 3
-
-
-def test_the_example_as_a_process() -> None:
-    """The example's two broken answers and its missing one are told with place and hint, hostile text escaped, exit 1."""
-    done = evalsuite("validate", ROOT / "example_submission_folder", "--gold", ROOT / "gold")
-    lines = done.stdout.splitlines()
-    assert (done.returncode, done.stderr, lines[-1]) == (1, "", "not ready: 3 problems (exit 1)")
-    assert [text.split(": ")[1:3] for text in lines[:3]] == [
-        ["ops_001", "NOT_A_TABLE"],
-        ["ops_006", "BAD_ENCODING"],
-        ["ops_007", "MISSING_INSTANCE"],
-    ]
-    assert "(save the file as text in UTF-8)" in lines[1]
 
 
 def test_queries_of_instances_with_a_connection_are_no_faults(tmp_path: Path) -> None:

@@ -54,49 +54,6 @@ def test_values_and_copies(kind: type[Any]) -> None:
         replace(first, z=1)
 
 
-def _new_kinds() -> tuple[Any, Any]:
-    """Return a frozen class with slots that has keywords only, and one that inherits, counts its objects' changes and can be changed."""
-
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class Slotted:
-        a: int
-        c: list[int] = field(default_factory=list)
-
-    @dataclass()
-    class Base:
-        a: int
-        b: str = "b"
-
-    @dataclass(slots=True)
-    class Counted(Base):
-        c: list[int] = field(default_factory=list)
-        n: int = 0
-
-        def __post_init__(self) -> None:
-            self.n += 1
-
-    return Slotted, Counted
-
-
-@pytest.mark.parametrize("n_before", [0, 100])
-def test_the_first_objects_are_those_of_the_compiled_init(n_before: int) -> None:
-    """The first objects of a class, whose init is not compiled yet, and later ones are alike; wrong arguments raise at any time."""
-    kinds = _new_kinds()
-    for kind in kinds:
-        for _ in range(n_before):
-            kind(a=0)
-        assert (kind(a=1).a, kind(a=1).c, kind(a=1, c=[2]).c) == (1, [], [2])
-    counted = kinds[1](1, "x", n=4)
-    assert (counted.a, counted.b, counted.c, counted.n) == (1, "x", [], 5)
-    wrong: list[tuple[tuple[Any, ...], dict[str, Any]]] = [((), {}), ((), {"a": 1, "z": 2}), ((1, "b", [], 0, 9), {}), ((1,), {"a": 1})]
-    for args, kwargs in wrong:
-        for kind in _new_kinds() if not n_before else kinds:
-            with pytest.raises(TypeError):
-                kind(*args, **kwargs)
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'a'"):
-        (kinds if n_before else _new_kinds())[1](b="x", c=[], n=0)
-
-
 def _classes(dataclass: Any, field: Any) -> list[type[Any]]:
     """Classes with the rarer options, made by one of the two decorators."""
 
@@ -232,17 +189,3 @@ def test_a_default_is_an_attribute_of_a_class_without_slots(make: Any) -> None:
     body = {"__annotations__": {"a": int, "b": list}, "a": field_of(default=3), "b": field_of(default_factory=list)}
     kind = make(frozen=True)(type("Kind", (), body))
     assert (kind.a, hasattr(kind, "b"), kind().a) == (3, False, 3)
-
-
-@pytest.mark.parametrize("kind", [types.Check, types.GoldInstance, types.Answer, types.Task, types.Result])
-def test_a_record_is_named_and_stays_as_it_is(kind: Any) -> None:
-    """Its fields are given by name and cannot be set, and the place of a check may have any line."""
-    names = [
-        one.name for one in msgspec.structs.fields(kind) if one.default is msgspec.NODEFAULT and "dict" not in str(one.default_factory)
-    ]
-    made = kind(**dict.fromkeys(names, "x"))
-    with pytest.raises(TypeError):
-        kind(*names)
-    with pytest.raises(AttributeError):
-        setattr(made, names[0], "y")
-    assert types.Check(scorer="exact", parameters={}, where="gold.jsonl:99999999999").where == "gold.jsonl:99999999999"

@@ -27,29 +27,6 @@ def kept(folder: Path, **values: object) -> None:
     memo.close()
 
 
-@pytest.mark.parametrize("key", ["key", "a\nb", 'quoted "key"', "ü", "not UTF-8: \udcff"])
-def test_the_next_one_knows(tmp_path: Path, key: str) -> None:
-    """A value is known at once, and after closing to the next memo of the folder, each under its own kind."""
-    first = DiskCache(tmp_path)
-    first.put("a", key, {"n": [1, None, "ü"]})
-    assert first.get("a", key) == {"n": [1, None, "ü"]}
-    assert first.get("b", key) is None
-    # All at once on closing, unless it is asked otherwise.
-    assert not (tmp_path / FILE).exists()
-    first.close()
-    assert first.get("a", key) == {"n": [1, None, "ü"]}
-    assert DiskCache(tmp_path).get_all("a", ["other", key]) == {key: {"n": [1, None, "ü"]}}
-
-
-def test_the_folder_is_made_once(tmp_path: Path) -> None:
-    """With the folders above it; a value that is put later joins the first one."""
-    kept(tmp_path / "a" / "b", first=1)
-    kept(tmp_path / "a" / "b", second=2)
-    assert DiskCache(tmp_path / "a" / "b").get_all("a", ["first", "second"]) == {"first": 1, "second": 2}
-    DiskCache(tmp_path / "c" / "d").put_files("key", lambda folder: (folder / "x").touch())
-    assert (tmp_path / "c" / "d" / "key" / "x").is_file()
-
-
 def test_files_of_other_code_are_not_read(tmp_path: Path) -> None:
     """Each stamp has its own files, which those of another neither replace nor hide."""
     for stamp in ("1", "2", ""):
@@ -84,35 +61,6 @@ def test_the_stamp_of_the_code_is_that_of_its_bytes(tmp_path: Path, monkeypatch:
         stamps.append(code_stamp.__wrapped__())
     assert len(set(stamps[:4])) == 4
     assert set(stamps[3:]) == {stamps[3]}
-
-
-def test_a_folder_that_cannot_be_looked_at_contains_nothing(tmp_path: Path) -> None:
-    """It costs time, not the command."""
-    memo = DiskCache(tmp_path / ("x" * 300))
-    memo.put("a", "key", 1)
-    memo.close()
-    assert DiskCache(tmp_path / ("x" * 300)).get("a", "key") is None
-
-
-def test_looking_makes_no_file(tmp_path: Path) -> None:
-    """A memo that was only asked leaves nothing behind."""
-    memo = DiskCache(tmp_path / "folder")
-    assert memo.get("a", "key") is None
-    memo.close()
-    assert not (tmp_path / "folder").exists()
-
-
-def test_another_stamp_knows_nothing(tmp_path: Path) -> None:
-    """Values of another code are unknown, and what is written takes the place of the old of its kind and of no other."""
-    memos = {stamp: DiskCache(tmp_path, stamp=stamp) for stamp in ("b", "", "a")}
-    memos["b"].put("a", "key", 1)
-    memos["b"].put("other", "key", 1)
-    memos["b"].close()
-    assert memos["a"].get("a", "key") is None
-    memos["a"].put("a", "new", 2)
-    memos["a"].close()
-    assert DiskCache(tmp_path, stamp="b").get("a", "key") is None
-    assert DiskCache(tmp_path, stamp="b").get("other", "key") == 1
 
 
 def test_many_values_are_written_at_once(tmp_path: Path) -> None:
@@ -154,30 +102,6 @@ def test_a_broken_value_is_none(tmp_path: Path) -> None:
         connection.execute("UPDATE memo SET value = '{'")
     connection.close()
     assert DiskCache(tmp_path).get("a", "key") is None
-
-
-def test_a_folder_that_may_only_be_read_is_read(tmp_path: Path) -> None:
-    """Without the right to write, values are known and new ones are dropped without an error."""
-    kept(tmp_path, key=1)
-    (tmp_path / FILE).chmod(0o400)
-    tmp_path.chmod(0o500)
-    try:
-        memo = DiskCache(tmp_path)
-        memo.put("a", "new", 2)
-        assert (memo.get("a", "key"), memo.get("a", "new")) == (1, 2)
-        memo.close()
-    finally:
-        tmp_path.chmod(0o700)
-    assert DiskCache(tmp_path).get("a", "key") == 1
-
-
-def test_many_processes_write_one_memo(tmp_path: Path) -> None:
-    """Four processes write at once and nothing is lost."""
-    code = "import sys; from pathlib import Path; from evalsuite.core.disk_cache import DiskCache; "
-    code += "m = DiskCache(Path('.')); m.put('n', sys.argv[1], 1); m.close()"
-    writers = side_by_side([[sys.executable, "-c", code, n] for n in range(4)], cwd=tmp_path)
-    assert [writer.returncode for writer in writers] == [0] * 4
-    assert [DiskCache(tmp_path).get("n", str(n)) for n in range(4)] == [1] * 4
 
 
 def _write_and_read(folder: str, number: int) -> int:
@@ -232,23 +156,6 @@ def test_what_a_full_disk_refused_stays_known(tmp_path: Path) -> None:
     assert DiskCache(tmp_path).get("b", "key") == "second " * 9999
     assert not memo._unsaved
     memo.close()
-
-
-def test_files_are_kept_whole_or_not_at_all(tmp_path: Path) -> None:
-    """A writer that fails leaves nothing; the first that does not stays, and a folder that cannot be read is none."""
-
-    def fail(place: Path) -> None:
-        (place / "x").write_text("half")
-        raise OSError
-
-    memo = DiskCache(tmp_path)
-    for write in (fail, lambda place: os.truncate(place / "nothing", 0)):
-        memo.put_files("key", write)
-    assert list(tmp_path.iterdir()) == []
-    for text in ("first", "second"):
-        memo.put_files("key", lambda place, text=text: (place / "x").write_text(text) and None)  # type: ignore[misc]
-    assert memo.files("key", lambda place: (place / "x").read_text()) == "first"
-    assert memo.files("key", lambda place: (place / "y").read_text()) is None
 
 
 def test_a_writer_killed_at_any_moment_leaves_a_whole_entry_or_none(tmp_path: Path) -> None:

@@ -51,23 +51,6 @@ def test_the_nearest(word: str, hint: str) -> None:
     assert did_you_mean(word, SCORERS) == hint
 
 
-def test_at_most_three_are_named() -> None:
-    """What is a part of more names is near to none of them."""
-    names = ["sales_a", "sales_b", "sales_c"]
-    assert did_you_mean("sales", names) == "did you mean 'sales_a' or 'sales_b' or 'sales_c'?"
-    assert did_you_mean("sales", [*names, "sales_d"]) == "known: sales_a, sales_b, sales_c, sales_d"
-
-
-def test_options() -> None:
-    """Dashes do not count, and the beginning of an option is enough."""
-    known = ("--no-cache", "--gold-cache", "--durations", "--scheduler", "--gold")
-    assert did_you_mean("--cache", known) == "did you mean '--no-cache' or '--gold-cache'?"
-    assert did_you_mean("--dur", known) == "did you mean '--durations'?"
-    assert did_you_mean("--goldd", known) == "did you mean '--gold'?"
-    assert did_you_mean("--rut", ("--run", "--out")) == "did you mean '--run'?"
-    assert did_you_mean("--", known) == f"known: {join_names(known)}"
-
-
 @pytest.mark.parametrize(
     ("word", "names", "is_hinted"),
     [
@@ -97,25 +80,6 @@ def test_many_names_are_counted() -> None:
     assert join_names([]) == ""
     assert [count_words(n, "row") for n in range(3)] == ["0 rows", "1 row", "2 rows"]
     assert did_you_mean("sale_0012", names) == "did you mean 'sales_0012'?"
-
-
-@pytest.mark.parametrize(
-    ("lengths", "shown", "more"),
-    [
-        # Each name takes two characters more, 400 in all.
-        ([18] * 20, 20, ""),
-        ([18] * 21, 20, " and 1 more"),
-        ([18] * 19 + [19], 19, " and 1 more"),
-        ([398, 1], 1, " and 1 more"),
-        ([395, 1], 2, ""),
-        ([396, 1], 1, " and 1 more"),
-        ([500], 1, ""),
-        ([1] * 1500, 133, " and 1,367 more"),
-    ],
-)
-def test_names_fill_four_hundred_characters(lengths: list[int], shown: int, more: str) -> None:
-    """As many names as fit into 400 characters with their commas; the first one in any case; the others are counted."""
-    assert join_names(["x" * length for length in lengths]) == ", ".join("x" * length for length in lengths[:shown]) + more
 
 
 @pytest.mark.parametrize("code", FAULTS)

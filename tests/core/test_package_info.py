@@ -41,13 +41,6 @@ def packaged(folder: Path, monkeypatch: pytest.MonkeyPatch, direct_url: object) 
     return package
 
 
-def test_in_a_checkout(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There it is the folder one stands in, from elsewhere its path; the index knows no such package."""
-    assert extra_line("view") == f"pip install -e {shlex.quote(f'{ROOT}[view]')}"
-    monkeypatch.chdir(ROOT)
-    assert extra_line("view") == "pip install -e '.[view]'"
-
-
 @pytest.mark.parametrize(
     ("direct_url", "place"),
     [
@@ -114,15 +107,6 @@ def test_a_clone_that_was_not_installed_says_how(tmp_path: Path) -> None:
     assert f"hint: cd {shlex.quote(str(ROOT))} && {line}" in elsewhere.stderr
     assert finished([bare, "-m", "evalsuite", "--help"], cwd=ROOT).returncode == 0
     assert finished([bare, "-m", "evalsuite", "--version"], cwd=ROOT).returncode == 0
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="folders of an environment have other names")
-def test_nothing_is_scored_where_one_package_is_missing(tmp_path: Path) -> None:
-    """Without duckdb alone the example is refused: its databases would be 0 for what the machine lacks."""
-    words = ["evaluate.py", "--result_dir", "example_submission_folder", "--gold_dir", "gold", "--no-save", "--no-cache"]
-    shown = finished([bare_python(tmp_path / "some", "duckdb"), *words], cwd=ROOT)
-    assert (shown.returncode, shown.stdout) == (2, "")
-    assert "needs: duckdb\n" in shown.stderr
 
 
 def test_what_is_required_is_looked_for() -> None:
@@ -202,15 +186,6 @@ def test_what_starts_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert runtime.program() == f"{shlex.quote(str(tools / 'python'))} -m evalsuite"
     monkeypatch.setattr(shutil, "which", lambda _: str(other / "evalsuite"))
     assert runtime.program() == "evalsuite"
-
-
-def test_the_readme_line_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It begins in the checkout."""
-    monkeypatch.chdir(ROOT)
-    line = runtime.install_line()
-    assert line.startswith("python3 -m venv .venv && .venv/bin/pip install -q -e . (then")
-    monkeypatch.chdir(tmp_path)
-    assert runtime.install_line() == f"cd {shlex.quote(str(ROOT))} && {line}"
 
 
 def test_msgspec_is_imported_without_typing_extensions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,21 +108,6 @@ def test_an_installed_package_brings_scorers(place: Path) -> None:
     assert finished([sys.executable, "-c", code], check=True).stdout == "1.0\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("x = 1\nraise RuntimeError('no')\n", "my.py:2: RuntimeError: no"),
-        (PLUGIN.replace("shout_match", "string_match"), "the name 'string_match' is a bundled scorer's"),
-    ],
-)
-def test_a_plugin_that_cannot_be_used_says_where(place: Path, text: str, message: str) -> None:
-    """A plugin's own fault ends the command with the file and line."""
-    (place / "my.py").write_text(text)
-    done = called("run", "sub", "--gold", "gold", "--plugin", "my.py", "--no-save", cwd=place)
-    assert done.returncode == 2
-    assert message in done.stderr
-
-
 WHOLE = '''
 class Ranked:
     """1 for the longest answer of the whole run, 0 for all others; refuses an answer that is `bad`."""

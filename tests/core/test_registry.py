@@ -1,11 +1,9 @@
 """The parameters of a check are those of its scorer's signature, by name and type; contexts of plugins end with their block."""
 
-import gc
 import math
 import os
 import py_compile
 import sys
-import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +22,6 @@ from evalsuite.core.plugin_calls import (
     OfficialError,
     ProgramBudget,
     allowing_programs,
-    failure,
     is_share,
     late_strict,
     official_only,
@@ -51,7 +48,6 @@ from evalsuite.core.registry import (
 from evalsuite.core.scores import Within
 from evalsuite.core.types import BROKEN_RECORD, Fault, Score
 from evalsuite.scorers import SCORERS
-from evalsuite.scorers.metrics import METRICS
 
 # Annotation -> (its words, values of this type, values of another one).
 TYPES: list[tuple[Any, str, list[Any], list[Any]]] = [
@@ -269,15 +265,6 @@ def test_scores_of_a_plugin() -> None:
     assert with_raw("mine", SimpleNamespace(score=1, category="good")).details == {"raw": 1.0, "category": "good"}
 
 
-def test_a_failure_is_logged_whole(caplog: pytest.LogCaptureFixture) -> None:
-    """The fault has only the class, because a text may hold gold; whoever asks for the log sees all."""
-    error = ValueError("gold is 7")
-    with caplog.at_level("DEBUG", logger="evalsuite.core.plugin_calls"):
-        assert failure("mine", error).fault.detail == "mine raised ValueError"
-    (record,) = caplog.records
-    assert (record.getMessage(), record.exc_info and record.exc_info[1]) == ("mine failed", error)
-
-
 def test_markers_of_scorers() -> None:
     """What they validate and whether they ask is their own; a foreign one that fails is a problem, ours raises."""
     for options, why in (({"range": (1.0, 1.0)}, "range cannot be"), ({"reads": "mind"}, "reads cannot be 'mind'")):
@@ -408,13 +395,6 @@ def own() -> Registry:
     """A registry with one bundled scorer."""
     bundled = {"string_match": SCORERS.bundled["string_match"]}
     return Registry(bundled, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.nothing")
-
-
-def test_a_metric_with_its_options_is_summed_up_as_the_metric_is(own: Registry) -> None:
-    """By the line of its scorer, or by the first line of its own docstring if it is none."""
-    for name, summary in (("f1", METRICS["f1"].summary), ("rouge1", "ROUGE-1: single words.")):
-        own.register_metric(f"my {name}", {name: {}})
-        assert own.load(f"my {name}").summary == summary != ""
 
 
 def test_scorers_of_a_file(own: Registry, tmp_path: Path) -> None:
@@ -592,16 +572,6 @@ def test_a_class_with_values_of_its_own_scale(own: Registry, tmp_path: Path) -> 
     assert [length.score(text, batch).details for text in ("a", "abc")] == [{"raw": 0.5}, {"raw": 1.5}]
 
 
-def test_a_file_that_registers_parts_is_executed(own: Registry, tmp_path: Path) -> None:
-    """Under the attribute `__name__` nothing of it is a scorer; its code is in the hash all the same."""
-    file = tmp_path / "parts.py"
-    file.write_text(PLUGIN)
-    own.register("parts", file, "__name__")
-    assert file.with_suffix(".log").read_text() == "imported "
-    assert (own.names(), [*own.registered_plugins()]) == (["string_match"], [("parts", str(file), "__name__", file.read_bytes())])
-    assert len(own.code_hash([])) == 12
-
-
 def test_names_that_are_taken(own: Registry, tmp_path: Path) -> None:
     """By a bundled scorer, another file, or another scorer; and what a file does not define."""
     for name in ("my.py", "other.py"):
@@ -639,21 +609,6 @@ def test_metrics_with_their_options(own: Registry) -> None:
         values.append(own.load("near").score("the cat", gold="the hat").official)
     assert values[0] > values[1] == values[2]
     assert (own.load("near").is_foreign, own.code_hash(["near"])) == (False, "")
-
-
-def test_a_process_of_many_calls_does_not_grow(own: Registry) -> None:
-    """The functions that calls make of their plugins are forgotten."""
-    seen = []
-    for _ in range(2 * registry._MOST_FUNCTIONS):
-
-        def own_scorer(prediction: str, gold: str) -> float:
-            return float(prediction == gold)
-
-        own.begin_call()
-        assert check_parameters(own.load(own.register_object(own_scorer)), {"gold": "x"}) == []
-        seen.append(weakref.ref(own_scorer))
-    gc.collect()
-    assert sum(function() is not None for function in seen) <= registry._MOST_FUNCTIONS + 1
 
 
 def test_scorers_made_in_this_process(own: Registry) -> None:

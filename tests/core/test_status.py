@@ -1,6 +1,5 @@
 """What a status is worth, whose turn it is, how it is shown, and what each level of reveal leaves: written out, value by value."""
 
-import gc
 import math
 from typing import Any
 
@@ -8,11 +7,10 @@ import pytest
 
 from evalsuite.core import errors, status
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import FAULTS, UsageError
+from evalsuite.core.errors import FAULTS
 from evalsuite.core.metric import Measure, MetricError, best, on_unit
-from evalsuite.core.runtime import without_collection
 from evalsuite.core.scores import reaches
-from evalsuite.core.types import Fault, Result, Suite
+from evalsuite.core.types import Fault, Result
 
 RESULT = Result(
     instance_id="q", status="scored", score=1.0, official=1.0, strict=1.0, scorer="f1", reason="gold is 77", fault=None, details={}
@@ -71,13 +69,6 @@ def test_what_each_status_is_worth() -> None:
 def test_the_kind_of_a_result(result: Result, kind: str) -> None:
     """By its status, and of what was scored by its score."""
     assert (status.kind_of(result).name, result.is_right) == (kind, kind == "right")
-
-
-def test_values_on_their_own_scale() -> None:
-    """The raw value makes a result measured only where there is no score, and is read with one as well."""
-    both = replace(RESULT, details={"raw": 7})
-    assert (status.raw_value(both), status.own_value(both)) == (None, 7.0)
-    assert status.raw_value(with_status("missing", details={"raw": 7})) is None
 
 
 @pytest.mark.parametrize(
@@ -159,17 +150,6 @@ def test_further_scorers() -> None:
     shown = status.results_by(status.redact(both, "status"), ("f1", "bleu"))["bleu"]
     assert shown == status.redact(late, "status")
     assert (shown.strict_fault, late.strict_fault is not None) == (None, True)
-
-
-def test_levels() -> None:
-    """Hidden gold shows classes unless another level is chosen; an unknown one is named with the nearest."""
-    assert [status.shows(level, "class") for level in status.LEVELS] == [False, False, True, True, True]
-    hidden = Suite(name="s", extra={"hidden": True})
-    assert [status.level_for(hidden), status.level_for(Suite(name="s")), status.level_for(hidden, "none")] == ["class", "cells", "none"]
-    with pytest.raises(UsageError, match="--reveal cannot be 'shap'") as told:
-        status.check_level("shap")
-    assert "shape" in told.value.hint
-    status.check_level(None)
 
 
 def test_a_result_at_each_level() -> None:
@@ -267,22 +247,3 @@ def test_values_of_a_range_become_scores() -> None:
     measures = [Measure(value=value) for value in (None, 0.5, 0.7, 0.7)]
     assert best(measures) is measures[2]
     assert best(measures, [3, 1, 2, 0]) is measures[0]
-
-
-def test_the_collector_is_as_it_was() -> None:
-    """Off inside, on again behind, also after an error; where it was off it stays off."""
-
-    def fail() -> None:
-        assert not gc.isenabled()
-        raise KeyError
-
-    with pytest.raises(KeyError), without_collection():
-        fail()
-    assert gc.isenabled()
-    gc.disable()
-    try:
-        with without_collection():
-            pass
-        assert not gc.isenabled()
-    finally:
-        gc.enable()

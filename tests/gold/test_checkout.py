@@ -137,12 +137,6 @@ def test_doctor_says_what_is_missing_for_how_many(here: Path, capsys: pytest.Cap
     assert capsys.readouterr().out == "done: this gold has no instance\n"
 
 
-def test_the_folder_of_the_checkout_is_told_where_its_gold_lies(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever names the benchmark's own folder reads the one that is meant."""
-    assert main(["run", "sub", "--gold", "spider2-lite"]) == 2
-    assert "did you mean 'spider2-lite/evaluation_suite/gold'?\n" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("name", "text"), [("snowflake", "not json"), ("snowflake", '{"user": "", "account": ""}'), ("bigquery", "[]"), ("bigquery", "{}")]
 )

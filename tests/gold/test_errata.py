@@ -1,7 +1,6 @@
 """Errata: entries that are applied, stale, expired or malformed, and corrected scores that add up."""
 
 import json
-import os
 from datetime import date
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from evalsuite.cli import main
 from evalsuite.core.errors import GoldError
 from evalsuite.gold.errata import ERRATA_FILE, instance_hash, keep_right, read_errata, reviewed_right
 from evalsuite.gold.layouts import read_gold
-from evalsuite.readers.gold_files import gold_hash
 from evalsuite.reports.record import record_of_run, redact_record
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
@@ -61,28 +59,6 @@ def test_raw_and_corrected_add_up(gold: Path, tmp_path: Path) -> None:
     assert run.summary.score == 0.5
     assert "corrected" in as_text(run_document(record_of_run(run)))
     assert "2/3 = 66.7 %  (1 waived, 1 patched)" in as_text(run_document(record_of_run(run)))
-
-
-def test_without_errata_nothing_is_said(gold: Path, tmp_path: Path) -> None:
-    """A gold without the file has no corrected score, and the report no line about it."""
-    run = scored(write_submission(tmp_path / "sub"), gold)
-    assert "corrections" not in run.to_json()
-    assert "corrected" not in as_text(run_document(record_of_run(run)))
-
-
-def test_the_raw_run_stays_comparable(gold: Path, tmp_path: Path) -> None:
-    """Neither the file nor the files of its patches move gold's hash, the signature or a raw result."""
-    submission = write_submission(tmp_path / "sub")
-    before = scored(submission, gold)
-    (gold / ".errata" / "table").mkdir(parents=True)
-    (gold / ".errata" / "table" / "right.csv").write_text(TABLE.replace("20", "21"))
-    write(gold, entry(gold, "table", "patch: {gold: right.csv}"))
-    after = scored(submission, gold, errata_day=DAY)
-    assert gold_hash(gold) == before.gold.hash
-    assert after.signature == before.signature
-    assert [r.score for r in after.results] == [r.score for r in before.results]
-    assert after.corrections["applied"][0]["raw"]["score"] == 0
-    assert after.corrections["applied"][0]["corrected"]["score"] == 1
 
 
 def test_a_stale_entry_is_said_and_not_applied(gold: Path, tmp_path: Path) -> None:
@@ -135,31 +111,6 @@ def test_what_a_review_found_right(gold: Path) -> None:
         file.write("half a li")
     with pytest.raises(GoldError, match=r"reviewed\.jsonl:4: not an entry"):
         reviewed_right(read_gold(gold))
-
-
-def test_an_entry_expires_after_its_day(gold: Path, tmp_path: Path) -> None:
-    """On its last day an entry is applied, on the next it is said to have expired."""
-    write(gold, entry(gold, "total"))
-    submission = write_submission(tmp_path / "sub")
-    last = scored(submission, gold, errata_day=date(2027, 6, 30))
-    after = scored(submission, gold, errata_day=date(2027, 7, 1))
-    assert [len(last.corrections[key]) for key in ("applied", "stale", "expired")] == [1, 0, 0]
-    assert [len(after.corrections[key]) for key in ("applied", "stale", "expired")] == [0, 0, 1]
-    assert any("it expired on 2027-06-30" in text for text in after.warnings)
-
-
-def test_an_answer_that_is_a_patch(gold: Path, tmp_path: Path) -> None:
-    """A hard link to a file of the errata is refused as one to gold is, whether its entry is applied or has expired."""
-    submission = write_submission(tmp_path / "sub")
-    patched, answer = gold / ".errata" / "table" / "right.csv", submission / "table" / "answer.csv"
-    patched.parent.mkdir(parents=True)
-    patched.write_bytes(answer.read_bytes())
-    answer.unlink()
-    os.link(patched, answer)
-    write(gold, entry(gold, "table", "patch: {gold: right.csv}"))
-    for day in (DAY, date(2027, 7, 1)):
-        (found,) = (result for result in scored(submission, gold, errata_day=day).results if result.instance_id == "table")
-        assert (found.status, found.fault, found.reason) == ("submission_fault", "BAD_PATH", "BAD_PATH: hard link to a gold file")
 
 
 MALFORMED = [
@@ -239,25 +190,6 @@ def test_an_instance_stands_once(gold: Path) -> None:
     write(gold, entry(gold, "total"), entry(gold, "total", "patch: {gold: 1}"))
     with pytest.raises(GoldError, match=r":8: 'total' is repeated, first on line 1"):
         read_errata(read_gold(gold), day=DAY)
-
-
-def test_other_checks_can_take_the_place_of_golds(gold: Path, tmp_path: Path) -> None:
-    """`evaluation` replaces all checks of an instance, where one parameter would not do."""
-    write(
-        gold,
-        entry(gold, "total", "evaluation: [{func: number_match, parameters: {gold: 1}}, {func: number_match, parameters: {gold: 47}}]"),
-    )
-    run = scored(write_submission(tmp_path / "sub"), gold, errata_day=DAY)
-    assert run.corrections["applied"][0]["corrected"]["score"] == 1
-
-
-def test_a_broken_file_ends_a_run_before_its_folder(gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command line says the place, exits 2 and leaves no run folder."""
-    (gold / ERRATA_FILE).write_text("- id: total\n")
-    submission = write_submission(tmp_path / "sub")
-    assert main(["run", str(submission), "--gold", str(gold), "--out", str(tmp_path / "run")]) == 2
-    assert f"error: gold/{ERRATA_FILE}:1: the key 'gold' is missing" in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()
 
 
 def test_hidden_gold_keeps_the_words_of_errata(gold: Path, tmp_path: Path) -> None:

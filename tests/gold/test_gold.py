@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from evalsuite.core.registry import scorer
 from evalsuite.core.types import Problem, Score
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import EVALUATION_HINT, PAIRS_HINT, check_ids
-from evalsuite.readers.gold_files import gold_hash, gold_inodes, read_gold_files
+from evalsuite.readers.gold_files import gold_hash
 
 
 @scorer(reads="text")
@@ -64,24 +63,6 @@ def problems(tmp_path: Path, evaluation: dict[str, Any], suite: str = "") -> lis
     """The problems of the one check of an evaluation."""
     gold = read_gold(folder(tmp_path, {"instance_id": "q", "evaluation": evaluation}, suite=suite))
     return list(gold.instances[0].checks[0].problems)
-
-
-def test_one_evaluation_and_a_list_of_them_are_read(tmp_path: Path) -> None:
-    """Instances in file order, other keys kept beside them."""
-    two = {
-        "instance_id": "b",
-        "instruction": "Who?",
-        "evaluation": [entry("")["evaluation"], {**entry("")["evaluation"], "temporal": True}],
-    }
-    gold = read_gold(folder(tmp_path, entry("a"), two))
-    first, second = gold.instances
-    assert [(check.scorer, check.parameters, check.where) for check in first.checks] == [
-        ("shout_match", {"gold": "a"}, "gold/x_eval.jsonl:1")
-    ]
-    assert [dict(check.extra) for check in second.checks] == [{}, {"temporal": True}]
-    assert second.extra == {"instruction": "Who?"}
-    assert all(not check.problems for instance in gold.instances for check in instance.checks)
-    assert (gold.suite.name, gold.hash, gold.notes) == ("gold", "", ())
 
 
 def test_a_spec_laid_out_like_the_references_readme_is_read_with_notes(tmp_path: Path) -> None:
@@ -133,42 +114,6 @@ def test_a_line_that_cannot_be_meant_ends_the_run_with_file_and_line(tmp_path: P
         read_gold(folder(tmp_path, entry("a"), "", line))
     assert (caught.value.message, caught.value.hint) == (f"gold/x_eval.jsonl:3: {message}", hint)
     assert caught.value.exit_code == 2
-
-
-def test_no_folder_no_spec_and_several_specs_are_told_apart(tmp_path: Path) -> None:
-    """Each says what to give instead."""
-    made = folder(tmp_path, entry("a"))
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(GoldError, match="nope: no such gold folder"):
-        read_gold(tmp_path / "nope")
-    with pytest.raises(GoldError, match=r"empty: no \*_eval\.jsonl file"):
-        read_gold(tmp_path / "empty")
-    (made / "y_eval.jsonl").write_text(json.dumps(entry("z")), encoding="utf-8")
-    with pytest.raises(GoldError, match=r"gold: several \*_eval\.jsonl files: x_eval\.jsonl, y_eval\.jsonl") as caught:
-        read_gold(made)
-    assert caught.value.hint == f"name one: {made / 'x_eval.jsonl'}"
-    given = read_gold(made / "y_eval.jsonl")
-    assert (given.instances[0].instance_id, given.folder) == ("z", made)
-
-
-def test_an_empty_spec_is_gold_without_instances(tmp_path: Path) -> None:
-    """Whether that is worth a run is not the reader's to say."""
-    assert read_gold(folder(tmp_path)).instances == ()
-
-
-def test_bad_parameters_are_the_checks_problems_with_their_place(tmp_path: Path) -> None:
-    """An unknown one blocks official only, a wrong type blocks both."""
-    unknown, wrong = problems(tmp_path, {"func": "shout_match", "parameters": {"gold": "a", "time": 2, "times": "x"}})
-    assert (unknown.message, unknown.hint) == ("unknown parameter 'time' of shout_match", "did you mean 'times'?")
-    assert unknown.blocks == {"official"}
-    assert wrong.message == "parameter 'times' of shout_match must be integer, found str"
-    assert wrong.blocks == {"official", "strict"}
-    assert (unknown.where, wrong.where) == ("gold/x_eval.jsonl:1", "gold/x_eval.jsonl:1")
-
-
-def test_absent_parameters_are_none_and_what_is_needed_is_a_problem(tmp_path: Path) -> None:
-    """`parameters` may be left out where nothing is needed."""
-    assert [found.message for found in problems(tmp_path, {"func": "shout_match"})] == ["shout_match needs the parameter 'gold'"]
 
 
 def test_a_key_beside_parameters_is_only_a_warning(tmp_path: Path) -> None:
@@ -255,61 +200,6 @@ def test_the_hash_depends_on_names_and_contents_and_on_nothing_else(tmp_path: Pa
     changed = gold_hash(two)
     (two / "suite.yaml").write_text("name: x\n")
     assert len({before, renamed, changed, gold_hash(two)}) == 4
-
-
-def test_what_plugins_leave_behind_is_no_part_of_gold(tmp_path: Path) -> None:
-    """Compiled Python never counts, another file that a plugin wrote not where neither an instance nor suite.yaml names its folder."""
-    gold = folder(tmp_path, entry("a"), entry("größe"))
-    plugin = '- {shout: "python:scoring/my.py:shout"}'
-    (gold / "suite.yaml").write_text(f"scorers:\n  {plugin}\nconnections: {{db: {{path: databases/x.sqlite}}}}\n")
-    kept = ["a/r.csv", "größe/r.csv", "databases/x.sqlite", "scoring/my.py", "scoring/parts/helper.py", "exec_result/a.csv"]
-    left = ["__pycache__/my.pyc", "a/__pycache__/my.pyc", "a/my.pyo", "scoring/cache.json", "scoring/parts/x.log", "made/table.csv"]
-    for name in kept:
-        (gold / name).parent.mkdir(parents=True, exist_ok=True)
-        (gold / name).write_text("1")
-    before = gold_hash(gold)
-    for name in left:
-        (gold / name).parent.mkdir(parents=True, exist_ok=True)
-        (gold / name).write_text("2")
-        assert gold_hash(gold) == before, name
-        assert identity(gold / name) in gold_inodes(gold) & read_gold_files(gold).inodes, name
-    for name in kept:
-        (gold / name).write_text("3")
-        assert gold_hash(gold) != before, name
-        (gold / name).write_text("1")
-    assert gold_hash(gold) == before
-    (gold / "suite.yaml").write_text("name: x\n")
-    without = gold_hash(gold)
-    (gold / "made/table.csv").write_text("3")
-    assert gold_hash(gold) != without
-
-
-def identity(file: Path) -> tuple[int, int]:
-    """What the system knows a file by."""
-    return file.stat().st_dev, file.stat().st_ino
-
-
-def test_the_inodes_are_those_of_every_gold_file(tmp_path: Path) -> None:
-    """The spec itself is gold too, and several specs are no obstacle."""
-    gold = folder(tmp_path, entry("a"))
-    (gold / "y_eval.jsonl").write_text("")
-    (gold / "a").mkdir()
-    (gold / "a" / "r.csv").write_text("x")
-    files = (gold / "x_eval.jsonl", gold / "y_eval.jsonl", gold / "a" / "r.csv")
-    assert gold_inodes(gold) == {(file.stat().st_dev, file.stat().st_ino) for file in files}
-    assert gold_inodes(gold / "x_eval.jsonl") == gold_inodes(gold)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links on this system")
-def test_linked_gold_folders_are_followed_once(tmp_path: Path) -> None:
-    """Gold may share folders by links; a link back up must not walk in circles."""
-    gold = folder(tmp_path, entry("a"))
-    (tmp_path / "store").mkdir()
-    (tmp_path / "store" / "r.csv").write_text("x")
-    (tmp_path / "store" / "up").symlink_to(tmp_path / "store")
-    (gold / "a").symlink_to(tmp_path / "store")
-    found = (tmp_path / "store" / "r.csv").stat()
-    assert (found.st_dev, found.st_ino) in gold_inodes(gold)
 
 
 @pytest.mark.parametrize(

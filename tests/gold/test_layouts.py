@@ -9,12 +9,9 @@ import pytest
 from evalsuite.core.errors import GoldError, OutputError, SubmissionError, UsageError
 from evalsuite.gold.layouts import LAYOUTS, convert, layout_of, read_gold, read_submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.paths import FromRoot, resolve_in_side
 from evalsuite.readers.submission_files import submission_files, submission_hash
-from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.sandbox.limits import size_of
 from tests.gold.layouts import CITIES, gold_folder, submission_folder
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -62,86 +59,12 @@ def test_unknown_layouts_are_refused(tmp_path: Path) -> None:
         read_gold(tmp_path, layout="lite")
 
 
-def test_pairs_of_queries(tmp_path: Path) -> None:
-    """A line is an instance; the file of questions says more about each, if it is of these pairs, else the first has a note."""
-    about = [{"question_id": 7, "db_id": "shop", "difficulty": "simple", "question": "q?", "evidence": "e", "SQL": "x"}]
-    about += [{"db_id": "school", "difficulty": ""}, {"db_id": "school", "difficulty": 3}]
-    for name, evaluator in (("gold.sql", "bird-ex"), ("gold.TXT", "test-suite")):
-        place = tmp_path / evaluator
-        place.mkdir()
-        (place / name).write_text("SELECT 1\tshop\nSELECT 2\tschool\n\nSELECT 3\tschool\n")
-        (place / "dev.json").write_text(json.dumps(about))
-        read = read_gold(place / name)
-        assert (read.layout, read.folder) == (evaluator, place / name)
-        assert [(one.instance_id, [check.scorer for check in one.checks], one.groups) for one in read.instances] == [
-            ("0", ["sql_match"], ("simple",)),
-            ("1", ["sql_match"], ()),
-            ("3", ["sql_match"], ()),
-        ]
-        assert [dict(one.checks[0].parameters) for one in read.instances] == [
-            {"gold": f"SELECT {n}", "database": database, "evaluator": evaluator}
-            for n, database in ((1, "shop"), (2, "school"), (3, "school"))
-        ]
-        kept = {key: about[0][key] for key in ("question_id", "question", "evidence", "difficulty")}
-        assert [dict(one.extra) for one in read.instances] == [
-            {"db_id": "shop", **kept},
-            {"db_id": "school", "difficulty": ""},
-            {"db_id": "school", "difficulty": 3},
-        ]
-        assert not any(one.checks[0].problems for one in read.instances)
-        (place / "dev.json").write_text(json.dumps(about[:2]))
-        first, *others = read_gold(place / name).instances
-        (problem,) = first.checks[0].problems
-        assert (problem.code, problem.blocks, problem.where) == ("BAD_SPEC", frozenset(), first.where)
-        assert problem.message.startswith("dev.json is not read: ")
-        assert not any(one.checks[0].problems or one.groups for one in others)
-        with pytest.raises(SubmissionError, match="a folder"):
-            read_submission(place, layout=evaluator)
-        with pytest.raises(UsageError, match="--mode 'sql' is for the layouts lite and snow"):
-            read_submission(place / name, layout=evaluator, mode="sql")
-
-
 def test_databases_of_projects_are_answers(tmp_path: Path) -> None:
     """Without metadata, in a folder of the instance's name."""
     (tmp_path / "q1").mkdir()
     (tmp_path / "q1" / "x.duckdb").touch()
     found = read_submission(tmp_path, ids={"q1"})
     assert [(one.instance_id, one.answer_type, one.value) for one in found.answers.values()] == [("q1", "file", "x.duckdb")]
-
-
-@pytest.mark.parametrize(
-    ("files", "gold"),
-    [
-        (["a.csv"], "exec_result/a.csv"),
-        (["a_a.csv"], ["exec_result/a_a.csv"]),
-        (["a_b.csv", "a_a.csv"], ["exec_result/a_a.csv", "exec_result/a_b.csv"]),
-        (["a.csv", "a_a.csv"], "exec_result/a.csv"),
-        (["a.csv", "b.csv", "a_aa.csv", "a_A.csv", "a_1.csv", "xa.csv"], "exec_result/a.csv"),
-    ],
-)
-def test_which_gold_files_count(tmp_path: Path, files: list[str], gold: object) -> None:
-    """The file without a letter alone where it is there, else all with one small letter, in order."""
-    folder = gold_folder(tmp_path / "gold", {"a": {}}, dict.fromkeys(files, CITIES))
-    (check,) = read_gold(folder).instances[0].checks
-    assert check.parameters["gold"] == gold
-    assert bool([problem for problem in check.problems if "alone" in problem.message]) == ({"a.csv", "a_a.csv"} <= set(files))
-
-
-def test_ids_with_an_underscore(tmp_path: Path) -> None:
-    """`sf_bq001_a.csv` belongs to `sf_bq001`; an id that itself ends in a letter takes its own file."""
-    folder = gold_folder(tmp_path / "gold", {"sf_bq001": {}, "x_a": {}}, {"sf_bq001_a.csv": CITIES, "x_a.csv": CITIES}, layout="snow")
-    first, second = read_gold(folder).instances
-    assert first.checks[0].parameters["gold"] == ["exec_result/sf_bq001_a.csv"]
-    assert second.checks[0].parameters["gold"] == "exec_result/x_a.csv"
-
-
-def test_an_entry_becomes_one_check(tmp_path: Path) -> None:
-    """An entry is a `table_match` under the layout's reference; keys it does not use stay with the instance."""
-    folder = gold_folder(tmp_path / "gold", {"a": {"condition_cols": [1], "toks": "9"}}, {"a.csv": CITIES}, layout="snow")
-    (instance,) = read_gold(folder).instances
-    (check,) = instance.checks
-    assert (check.scorer, check.parameters["reference"], check.parameters["condition_cols"]) == ("table_match", "snow", [1])
-    assert dict(instance.extra) == {"toks": "9"}
 
 
 def test_gold_without_a_table(tmp_path: Path) -> None:
@@ -151,23 +74,6 @@ def test_gold_without_a_table(tmp_path: Path) -> None:
     (folder / "sql" / "c.sql").write_text("select 1")
     codes = [[problem.code for problem in instance.checks[0].problems] for instance in read_gold(folder).instances]
     assert codes == [["BAD_GOLD_FILE"], ["NEEDS_CONNECTION"], ["NEEDS_CONNECTION"]]
-
-
-def test_bare_numbers_and_missing_keys(tmp_path: Path) -> None:
-    """A bare number stays one, for each rule to read it; what a reference dies of blocks its official verdict alone."""
-    entries = {"a": {"condition_cols": 0}, "b": {"condition_cols": 1}, "c": {"condition_cols": 1}}
-    tables = {"a.csv": CITIES, "b.csv": CITIES, "c_a.csv": CITIES}
-    lite = read_gold(gold_folder(tmp_path / "lite", entries, tables)).instances
-    snow = read_gold(gold_folder(tmp_path / "snow", entries, tables, layout="snow")).instances
-    assert [i.checks[0].parameters["condition_cols"] for i in (*lite, *snow)] == [0, 1, 1, 0, 1, 1]
-    assert [[set(p.blocks) for p in i.checks[0].problems] for i in lite] == [[set()], [], [{"official"}]]
-    assert [[set(p.blocks) for p in i.checks[0].problems] for i in snow] == [[], [], [{"official"}]]
-    for layout, blocked in (("lite", []), ("snow", [{"official"}, {"official"}])):
-        folder = tmp_path / f"bare-{layout}"
-        (folder / "exec_result").mkdir(parents=True)
-        (folder / "exec_result" / "a.csv").write_text(CITIES)
-        (folder / f"spider2{layout}_eval.jsonl").write_text('{"instance_id": "a"}\n')
-        assert [set(p.blocks) for p in read_gold(folder).instances[0].checks[0].problems] == blocked
 
 
 @pytest.mark.parametrize("layout", ["lite", "snow"])
@@ -237,28 +143,6 @@ def test_the_hash_covers_the_answer_files(tmp_path: Path) -> None:
     assert submission_hash(read_submission(a, layout="lite")) != first
 
 
-def test_an_answer_file_counts_with_its_size(tmp_path: Path) -> None:
-    """It gives the answer its time, and the run its number of answers at once."""
-    answers = read_submission(submission_folder(tmp_path / "s", {"a.csv": "n\n1\n"}), layout="lite")
-    gold = read_gold(gold_folder(tmp_path / "gold", {"a": {}}, {"a.csv": CITIES}))
-    (task,) = plan(gold, answers, rules=None, limits=DEFAULT_LIMITS)
-    assert size_of(task) == 4
-
-
-def test_only_a_layout_leaves_the_instance_folder(tmp_path: Path) -> None:
-    """The same words from a submission's metadata stay below its instance; a name that leads out is refused from either."""
-    assert resolve_in_side("a", FromRoot("exec_result/a.csv")) == "exec_result/a.csv"
-    assert resolve_in_side("a", "exec_result/a.csv") == "a/exec_result/a.csv"
-    with pytest.raises(Exception, match=r"'\.\.'"):
-        resolve_in_side("a", FromRoot("../a.csv"))
-    link = submission_folder(tmp_path / "s", {}) / "a.csv"
-    (tmp_path / "secret.csv").write_text(CITIES)
-    link.symlink_to(tmp_path / "secret.csv")
-    gold = gold_folder(tmp_path / "gold", {"a": {}}, {"a.csv": CITIES})
-    (result,) = run(link.parent, gold, RunOptions(save=False)).results
-    assert (result.status, result.fault) == ("submission_fault", "BAD_PATH")
-
-
 ENTRIES: dict[str, dict[str, object]] = {
     "null": {},
     "flat": {"condition_cols": [1]},
@@ -275,18 +159,6 @@ ANSWERS = {
     "few.csv": "q\nOslo\nRome\n",
     "lost.csv": "a\n1\n",
 }
-
-
-@pytest.mark.parametrize("layout", ["lite", "snow"])
-@pytest.mark.parametrize("isolation", ["process", "none"])
-def test_a_run_of_each_layout(tmp_path: Path, layout: str, isolation: str) -> None:
-    """Workers, faults and both verdicts are those of the original layout; the signature names the reference."""
-    gold = gold_folder(tmp_path / "gold", ENTRIES, TABLES, layout=layout)
-    done = run(submission_folder(tmp_path / "s", ANSWERS), gold, RunOptions(save=False, isolation=isolation, jobs=1))
-    found = {result.instance_id: (result.official, result.strict) for result in done.results}
-    assert found == {"null": (1, 0), "flat": (1, 1), "first": (0, 0) if layout == "lite" else (1, 0), "few": (1, 1), "lost": (None, None)}
-    assert f"|rules:official-{layout}|" in done.signature
-    assert done.to_json()["gold"]["layout"] == layout
 
 
 @pytest.mark.parametrize("layout", ["lite", "snow"])

@@ -87,13 +87,6 @@ def test_questions_that_cannot_be_read(text: str, message: str, tmp_path: Path) 
         read_questions(tmp_path / "q.csv", ["staff"])
 
 
-@pytest.mark.parametrize("text", ["id;question\nstaff; who? \n", "prompt\tinstance_id\nwho?\tstaff\n", "more,input,id\nx,who?,staff\n"])
-def test_questions(text: str, tmp_path: Path) -> None:
-    """By the names that the columns may have, with any of three delimiters."""
-    (tmp_path / "q.csv").write_text(text)
-    assert read_questions(tmp_path / "q.csv", ["staff", "other"]) == {"staff": "who?"}
-
-
 def test_the_judge_of_a_folder(tmp_path: Path) -> None:
     """The line of settings is that of the gold that was read; judge.yaml and a file by name override suite.yaml; none is an empty line."""
     gold = tmp_path / "gold"

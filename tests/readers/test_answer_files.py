@@ -12,7 +12,7 @@ from evalsuite.core.errors import FaultError
 from evalsuite.readers import csv_table, paths
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_answer import read_answer
-from evalsuite.readers.paths import UNKNOWN, AnswerFiles, FileDigest
+from evalsuite.readers.paths import UNKNOWN, AnswerFiles
 
 LIMITS = resolve_limits()
 A, B = b"n\n1\n2\n", b"n\n1\n3\n"
@@ -60,24 +60,6 @@ def test_two_readings_that_differ_have_no_digest(place: Path, piece: int, monkey
         assert opened.digests() == {"r.csv": digest}
 
 
-def test_a_piece_before_which_nothing_was_read() -> None:
-    """There is no digest: it would be of other bytes than the file's."""
-    seen = FileDigest()
-    seen.take(1, b"x")
-    assert (seen.is_whole, seen.digest) == (True, UNKNOWN)
-
-
-def test_a_small_file_is_read_once(place: Path) -> None:
-    """What is written to it after the first reading changes nothing: later readings, size and digest are of the same bytes."""
-    opened = files(place)
-    for data in (A, B):
-        (place / "r.csv").write_bytes(data)
-        with opened.open("r.csv") as handle:
-            assert handle.read() == A
-    assert opened.identify(["r.csv"]) == {"r.csv": (len(A), sha(A))}
-    assert opened.identify(["r.csv", "gone.csv"]) == {}
-
-
 @pytest.mark.parametrize("now", [A[:-1], A + b"4\n", b""])
 def test_a_file_that_shrank_or_grew_has_no_digest(place: Path, now: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second reading ends elsewhere."""
@@ -89,38 +71,6 @@ def test_a_file_that_shrank_or_grew_has_no_digest(place: Path, now: bytes, monke
     with opened.open("r.csv") as handle:
         handle.read()
     assert opened.digests() == {"r.csv": UNKNOWN}
-
-
-@pytest.mark.parametrize("how", ["gone", "exchanged", "a link now"])
-def test_every_reading_is_of_the_file_that_was_opened(place: Path, how: str) -> None:
-    """What stands under its name meanwhile is not read: the second reading gives the same bytes, and there is a digest."""
-    opened = files(place)
-    with opened.open("r.csv") as handle:
-        handle.read(1)
-    (place / "r.csv").rename(place / "away.csv")
-    if how == "exchanged":
-        (place / "r.csv").write_bytes(B)
-    elif how == "a link now":
-        (place / "r.csv").symlink_to("away.csv")
-    with opened.open("r.csv") as handle:
-        assert handle.read() == A
-    assert opened.digests() == {"r.csv": sha(A)}
-
-
-def test_readers_of_one_file_do_not_disturb_each_other(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two handles on a file that share its place, and more files than may be open at once: everybody reads what is in the files."""
-    monkeypatch.setattr(paths, "PIECE", 2)
-    opened, names = files(place), [f"{i}.csv" for i in range(3 * paths.MOST_OPEN)]
-    for name in names:
-        (place / name).write_bytes(name.encode())
-    first, again = opened.open(names[0]), opened.open(names[0])
-    with first, again:
-        assert (first.read(3), again.read(1), first.read(), again.read()) == (b"0.c", b"0", b"sv", b".csv")
-        handles = [opened.open(name) for name in names]
-        assert [handle.read() for handle in handles] == [name.encode() for name in names]
-        for handle in handles:
-            handle.close()
-    assert opened.digests() == {name: sha(name.encode()) for name in names}
 
 
 def test_what_nobody_needed_is_read_for_the_digest(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,14 +146,6 @@ def test_faults_stand_in_the_place_of_digests(place: Path) -> None:
     with pytest.raises(FaultError, match="6 bytes, the limit is 3"):
         opened.open("r.csv")
     assert opened.identify(["gone.csv"]) == {}
-
-
-def test_a_link_to_gold_is_none_of_the_answers_files(place: Path) -> None:
-    """Gold's inodes are the opener's to know, not the request's."""
-    seen = (place / "r.csv").stat()
-    opened = AnswerFiles(place.parent, "q", LIMITS, frozenset({(seen.st_dev, seen.st_ino)}))
-    with pytest.raises(FaultError, match="hard link"):
-        opened.open("r.csv")
 
 
 @pytest.mark.parametrize("form", ["table", "tables", "text", "tree"])

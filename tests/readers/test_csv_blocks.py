@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from evalsuite.compare.columns import UnreadTable, packed_of
 from evalsuite.compare.packed_text import OddError
 from evalsuite.core.errors import FaultError
-from evalsuite.core.types import Table
 from evalsuite.readers import csv_table
 from evalsuite.readers import csv_table as csv_blocks
 from evalsuite.readers.csv_table import CsvBlocks, open_csv_table, read_csv_table, stream_csv_table
@@ -103,21 +102,6 @@ def test_line_ends_of_two_kinds(ends: tuple[str, ...], chunk: int, monkeypatch: 
     assert cells_of(data) in (None, exactly(data))
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_quotes_around_all_fields_are_all_that_is_looked_for(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No other separator is searched for, whatever the fields contain, in the first block and in those behind it."""
-    monkeypatch.setattr(csv_table, "_separators", None)
-    rows = [["a", "b", "c"], ["1,\n", "é,", ""], ["", "2", "x" * 30], *[["3", "", "4"]] * 9]
-    data = "".join(",".join(f'"{cell}"' for cell in row) + end for row in rows).encode()
-    for size in (48, 1 << 20):
-        monkeypatch.setattr(csv_table, "_CHUNK", size)
-        assert (
-            cells_of(data)
-            == cells_of(data.removesuffix(end.encode()))
-            == (rows[0], [list(column) for column in zip(*rows[1:], strict=True)])
-        )
-
-
 @pytest.mark.parametrize(("limit", "most"), [("rows", 51), ("cells", 102)])
 def test_limits_hold(limit: str, most: int) -> None:
     """Too many rows or cells, with the header, are no blocks; the exact reader names the limit."""
@@ -137,11 +121,6 @@ def test_a_cell_beyond_the_longest_is_left_to_the_exact_reader(size: int, monkey
     cell = "x" * size
     for text in (f"a,b\n{cell},1\n", f'"a","b"\n"{cell}","1"\n'):
         assert cells_of(text.encode()) == ((["a", "b"], [[cell], ["1"]]) if size == 131_072 else None)
-
-
-def test_an_empty_cell_in_quotes_beside_others_without() -> None:
-    """It is a cell like any other."""
-    assert cells_of(b'a,b\n1,""\n"",2\n') == (["a", "b"], [["1", ""], ["", "2"]])
 
 
 def test_a_row_of_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,23 +146,6 @@ def test_how_much_is_read_at_once(n_columns: int, then: int, monkeypatch: pytest
     rows = [["x"] * n_columns] * 2
     list(csv_table._blocks_of_rows(Counted("".join(",".join(row) + "\n" for row in rows).encode())))
     assert sizes == [3, 1 << 20, then << 20]
-
-
-def test_sizes_at_their_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From one size on a table is packed, from another one on it is read when it is needed; what was read is not read again."""
-    monkeypatch.setattr(csv_table, "PACKED_BYTES", 100)
-    monkeypatch.setattr(csv_table, "BIG_BYTES", 200)
-    for size, kind, most in ((99, Table, 1), (100, Table, 1), (199, Table, 1), (200, UnreadTable, 2)):
-        data, opened = (b"a,b\n" + b"1,2\n" * 50)[: size - 1] + b"\n", list[int]()
-
-        def again(data: bytes = data, opened: list[int] = opened) -> io.BytesIO:
-            opened.append(1)
-            return io.BytesIO(data)
-
-        assert len(data) == size
-        table = open_csv_table(again, name="t.csv", limits=LIMITS)
-        assert (type(table), len(opened)) == (kind, most), size
-        assert (isinstance(table, Table) and packed_of(table) is not None) is (100 <= size < 200)
 
 
 def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalsuite.core.errors import UsageError
-from evalsuite.readers.csv_table import _first_undecodable, read_named_rows
+from evalsuite.readers.csv_table import read_named_rows
 
 
 def test_rows_keep_their_lines(tmp_path: Path) -> None:
@@ -65,11 +65,3 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     for path, why in ((tmp_path / "b.csv", "no such file"), (tmp_path, "expected a file, found a folder")):
         with pytest.raises(UsageError, match=f"cannot be read as CSV: {why}"):
             read_named_rows(path)
-
-
-def test_a_file_that_became_valid_meanwhile(tmp_path: Path) -> None:
-    """The first line is named where no byte is wrong any more."""
-    (tmp_path / "a.csv").write_bytes(b"a\nb\n\xff")
-    assert _first_undecodable(tmp_path / "a.csv") == 3
-    (tmp_path / "a.csv").write_bytes(b"a\nb\n")
-    assert _first_undecodable(tmp_path / "a.csv") == 1

@@ -4,7 +4,6 @@ import bz2
 import gzip
 import io
 import lzma
-import sys
 from typing import Any
 
 import pandas as pd
@@ -73,15 +72,6 @@ def test_cells_are_the_text_that_stands_in_the_file(text: str, header: tuple[str
     table = read(text)
     assert (table.header, [list(column) for column in table.columns]) == (header, columns), why
     assert (table.n_rows, table.types, table.ragged_line) == (len(columns[0]), None, None)
-
-
-def test_rows_one_field_too_long_shift_the_columns_as_pandas_does() -> None:
-    """The first field becomes an index and is left out; the first such line is named."""
-    table = read('a,b\n"x\ny",1,2\nz,3,4\n')
-    assert (table.header, cells(table), table.n_rows) == (("a", "b"), [["1", "3"], ["2", "4"]], 2)
-    assert table.ragged_line == 2
-    for text, line in ((" ,b\nx,1,2\n", 2), ("a\nx,1\n", 2), ("\n \n,b\n\nx,1,2\n", 5), ("a,b\r1,2,3\r4,5,6\r", 2)):
-        assert read(text).ragged_line == line, text
 
 
 # Texts that begin with the letters of another format.
@@ -196,21 +186,6 @@ def test_a_table_that_does_not_fit_is_a_limit(where: str, data: str, detail: str
     assert (fault(packed, "r.csv.gz") if where.startswith("gzip") else fault(data)) == ("LIMIT", detail)
 
 
-def test_a_cell_longer_than_the_csv_modules_own_cap_is_read() -> None:
-    """131,072 characters are no limit of ours."""
-    assert cells(read("a\n" + "x" * 200_000 + "\n")) == [["x" * 200_000]]
-
-
-def test_a_plain_file_needs_no_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its import alone costs more than most files."""
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    assert cells(read("a,b\n1,x\n2\n\n")) == [["1", "2"], ["x", ""]]
-    ragged = read("number\n3,\n\n17")
-    assert (cells(ragged), ragged.ragged_line) == ([["", ""]], 2)
-    with pytest.raises(ImportError):
-        read("a,b\n1\r2,3\n")
-
-
 FIELDS = st.one_of(
     st.text(alphabet=" \t,\"'aé1.\n\r\0\u2028\ufeff", max_size=4),
     st.sampled_from(["", "NA", '"x"', '""', '"a,b"', '"', '"a"b', " ", "1"]),
@@ -238,12 +213,6 @@ def test_the_columns_are_those_of_pandas_whatever_the_text(text: str) -> None:
         return
     assert cells(table) == expected
     assert all(len(column) == table.n_rows for column in table.columns)
-
-
-def test_no_cell_is_a_missing_value_by_its_text() -> None:
-    """On either way, as the reference reads texts."""
-    for text in ("a,b\nNA,null\n,x\n", "a,b\rNA,null\r,x\r"):
-        assert [list(column) for column in read(text).columns] == [["NA", ""], ["null", "x"]]
 
 
 def test_both_ways_meet_on_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:

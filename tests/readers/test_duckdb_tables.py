@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time as time_module
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext, suppress
@@ -26,7 +25,6 @@ from evalsuite.compare.packed_text import Block, OddError
 from evalsuite.core.errors import FaultError
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
-from evalsuite.readers.duckdb_cells import bytes_of_cells
 from evalsuite.readers.duckdb_tables import _register_descriptor_files, duckdb_table_names, read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import SharedFile, kept_from_duckdb
@@ -54,14 +52,6 @@ def code(found: Table | Fault) -> str:
     """The code of a fault."""
     assert isinstance(found, Fault)
     return found.code
-
-
-def test_a_table_has_header_types_and_native_cells_in_stored_order(tmp_path: Path) -> None:
-    """None for NULL."""
-    table = read(make(tmp_path / "r.duckdb", T), "t")["t"]
-    assert isinstance(table, Table)
-    assert (table.header, table.types, table.n_rows) == (("id", "name", "v"), ("INTEGER", "VARCHAR", "DECIMAL(3,1)"), 2)
-    assert [list(cells) for cells in table.columns] == [[1, 2], ["a", "b"], [Decimal("10.5"), None]]
 
 
 @pytest.mark.parametrize("name", [b"plain", b"not UTF-8 \xff", b"a\nb", b"g*[a-z]?{x}", "é😀".encode(), b"it's 50%20#"])
@@ -93,20 +83,6 @@ def test_no_thread_finds_what_stands_in_for_fsspec() -> None:
         assert "descriptor" in connection.list_filesystems()
     assert len(seen) > 10
     assert {id(module) for module in seen} == {id(sys.modules.get("fsspec"))}
-
-
-def test_names_are_the_base_tables_of_main_sorted_as_show_tables_sorts(tmp_path: Path) -> None:
-    """Views and other schemas are not there."""
-    path = make(
-        tmp_path / "r.duckdb",
-        "create table b(x int)",
-        "create table A(x int)",
-        "create view v as select 1",
-        "create schema s",
-        "create table s.z(x int)",
-    ).rename(tmp_path / "main.duckdb")
-    assert duckdb_table_names(path, limits=resolve_limits()) == ["A", "b"]
-    assert list(read(path)) == ["A", "b"]
 
 
 def test_names_fold_case_and_faults_stand_in_the_place_of_a_table(tmp_path: Path) -> None:
@@ -194,26 +170,6 @@ def test_a_column_that_python_cannot_hold_leaves_the_others_as_they_are(tmp_path
     assert isinstance(found["u"], Table)
 
 
-def test_macros_and_views_of_the_file_shadow_nothing(tmp_path: Path) -> None:
-    """The catalog is asked past them, and odd names are quoted."""
-    odd = "x\"'); drop table t; --"
-    path = make(
-        tmp_path / "r.duckdb",
-        T,
-        "create macro lower(x) as 'gold'",
-        "create macro count(x) as 3",
-        "create view duckdb_tables as select 'evil' table_name",
-        "create view duckdb_columns as select 'evil' column_name",
-        'create table "' + odd.replace('"', '""') + '"("we""ird" int)',
-    ).rename(tmp_path / "main.duckdb")
-    found = read(path, "t", odd)
-    assert isinstance(found["t"], Table)
-    assert found["t"].n_rows == 2
-    quoted = found[odd]
-    assert isinstance(quoted, Table)
-    assert quoted.header == ('we"ird',)
-
-
 def test_generated_columns_are_refused_and_a_name_that_says_so_is_not(tmp_path: Path) -> None:
     """One cell of repeat('x', 2e7) is past every limit of a cell."""
     path = make(
@@ -242,23 +198,6 @@ def test_a_table_over_a_cap_is_a_fault_that_names_the_limit(tmp_path: Path, stat
     assert code(found) == "LIMIT"
     assert isinstance(found, Fault)
     assert word in found.detail
-
-
-def test_a_table_at_its_caps_is_read(tmp_path: Path) -> None:
-    """Exactly as many rows, columns and cells as allowed."""
-    path = make(tmp_path / "s.duckdb", "create table t as select 'abc' a")
-    assert isinstance(read(path, "t", table_bytes=11)["t"], Table)
-    assert code(read(path, "t", table_bytes=10)["t"]) == "LIMIT"
-    path = make(tmp_path / "r.duckdb", "create table t as select 1 a, 2 b from range(10)")
-    assert isinstance(read(path, "t", rows=10, columns=2, cells=20)["t"], Table)
-
-
-def test_a_table_of_many_chunks_comes_whole(tmp_path: Path) -> None:
-    """Chunks grow from a few rows on."""
-    table = read(make(tmp_path / "r.duckdb", "create table t as select range as i, 'x' || range as s from range(20000)"), "t")["t"]
-    assert isinstance(table, Table)
-    assert list(table.columns[0]) == list(range(20_000))
-    assert table.columns[1][-1] == "x19999"
 
 
 PLAIN = """
@@ -516,19 +455,6 @@ def test_threads_that_read_one_file_do_not_move_each_other(tmp_path: Path) -> No
         assert (shared.seek(-2, 2), shared.read()) == (198, b"\xc6\xc7")
 
 
-@pytest.mark.parametrize(
-    ("cells", "type_", "size"),
-    [
-        (["ab", None, "é"], "VARCHAR", 3 + 24), ([b"abc"], "BLOB", 11), (["01"], "BIT", 10), (['{"a": 1}'], "JSON", 16),
-        ([[1, 2], None], "INTEGER[]", 6 + 4 + 16), ([{"a": 1}], "STRUCT(a INTEGER)", 8 + 8), ([{}], "MAP(VARCHAR, INTEGER)", 10),
-        ([1, None, 3], "INTEGER", 24), ([1.5], "DECIMAL(9,3)", 8),
-    ],
-)  # fmt: skip
-def test_how_large_cells_are(cells: list[Any], type_: str, size: int) -> None:
-    """Eight bytes each, and the characters of what has any."""
-    assert bytes_of_cells(cells, type_) == size
-
-
 @pytest.mark.parametrize(("memory_mib", "limit"), [(2048, "1.0 GiB"), (128, "64.0 MiB"), (100, "64.0 MiB"), (130, "65.0 MiB")])
 def test_how_much_memory_duckdb_may_take(memory_mib: int, limit: str) -> None:
     """Half of a worker's, but never less than it needs to start."""
@@ -536,16 +462,6 @@ def test_how_much_memory_duckdb_may_take(memory_mib: int, limit: str) -> None:
         names = ("memory_limit", "enable_external_access", "lock_configuration", "TimeZone", "temp_directory")
         settings = ", ".join(f"current_setting('{name}')" for name in names)
         assert connection.execute(f"SELECT {settings}").fetchone() == (limit, False, True, "UTC", "")
-
-
-def test_gold_is_read_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the zone of this machine, and without a bar."""
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "Asia/Tokyo")
-        time_module.tzset()
-        connection = duckdb_tables._gold_connection.__wrapped__()
-        assert connection.execute("SELECT current_setting('TimeZone'), current_setting('enable_progress_bar')").fetchone() == ("UTC", False)
-    time_module.tzset()
 
 
 def test_a_file_system_that_is_refused() -> None:

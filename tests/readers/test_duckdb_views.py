@@ -140,14 +140,6 @@ def test_another_name_of_the_database(tmp_path: Path) -> None:
     assert "gold.main.base" in stolen.detail
 
 
-def test_a_table_of_a_schema_is_not_looked_for_in_another(tmp_path: Path) -> None:
-    """One that is gone is no table of the file, though another schema has one of its name."""
-    steps = ("create schema s", "create table s.base as select 7 as id", "create view mart as select id from s.base", "drop table s.base")
-    gone = read(made(tmp_path / "p.duckdb", *steps))
-    assert isinstance(gone, Fault)
-    assert "reads 's.base', which is not a table of the file" in gone.detail
-
-
 def test_views_that_read_each_other_come_to_an_end(tmp_path: Path) -> None:
     """Twenty views that each read the one before twice are twenty parts of one query."""
     steps = [

@@ -1,6 +1,5 @@
 """Gold that was read is kept: once for a worker, once for the judges of a leaderboard, and never longer than it stands so on disk."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -42,20 +41,6 @@ def read(folder: Path, order: GoldOrder) -> Any:
     return read_gold_files(form, parameters, folder=folder, instance_id=instance_id, limits=LIMITS, as_it_comes=True)["gold"]
 
 
-def test_gold_is_read_once_and_anew_when_it_changed(tmp_path: Path, shelf: FileCache) -> None:
-    """The same table comes back until the file is another one; limits decide what is read, so they count too."""
-    orders = make(tmp_path)
-    first = [read(tmp_path, order) for order in orders]
-    assert all(a is b for a, b in zip(first, [read(tmp_path, order) for order in orders], strict=True))
-    assert shelf.n_read == 3
-    file = tmp_path / "a" / "gold.csv"
-    stamp = file.stat()
-    file.write_text("x,y\n1,3\n")
-    os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    assert read(tmp_path, orders[0]).columns == (["1"], ["3"])
-    assert shelf.n_read == 4
-
-
 def test_what_was_read_ahead_is_not_read_again(tmp_path: Path, shelf: FileCache) -> None:
     """All forms come back from the process that read them; a file at fault is left to who asks for it."""
     orders = make(tmp_path)
@@ -64,20 +49,6 @@ def test_what_was_read_ahead_is_not_read_again(tmp_path: Path, shelf: FileCache)
     assert shelf.n_read == 0
     assert [list(found[0].columns[0]), found[1].n_rows, found[2]["t"].columns[0]] == [["1"], 40_000, [1]]
     assert found[1].columns[1][39_999] == str(39_999 * 7919)
-
-
-def test_the_bound_of_bytes_holds(tmp_path: Path, shelf: FileCache) -> None:
-    """The oldest go first, and what is larger than all the room is not kept at all."""
-    orders = make(tmp_path)
-    shelf._most_bytes = 200
-    for order in orders[:2] * 2:
-        read(tmp_path, order)
-    assert shelf.n_read == 3
-    assert shelf.is_full
-    (tmp_path / "c" / "gold.csv").write_text("x,y\n3,4\n")
-    read(tmp_path, ("table", {"gold": "gold.csv"}, "c"))
-    read(tmp_path, orders[0])
-    assert shelf.n_read == 5
 
 
 def test_what_a_cache_keeps_and_drops(tmp_path: Path) -> None:

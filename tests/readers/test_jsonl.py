@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.core.types import Fault
-from evalsuite.readers.json_text import Entry, Layout, Number, PlainLines, depth_change, quote_value, read_objects, skip_broken
-from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
+from evalsuite.readers.json_text import Entry, Layout, quote_value, read_objects, skip_broken
+from evalsuite.readers.limits import resolve_limits
 from tests.properties import LETTERS
 
 TEXTS = st.text(LETTERS)
@@ -52,13 +52,6 @@ def values(content: str | bytes) -> list[object]:
     return [entry.value for entry in entries]
 
 
-def test_one_object_a_line_is_read_with_its_line_and_without_notes() -> None:
-    """Blank lines count as lines; BOM and CRLF are no news."""
-    entries, layout = read('\ufeff{"a": 1}\r\n\r\n {"a": 2}\n{"a": 3}')
-    assert [(entry.line, entry.value) for entry in entries] == [(1, {"a": 1}), (3, {"a": 2}), (4, {"a": 3})]
-    assert layout.notes == {}
-
-
 def test_the_readme_example_of_the_reference_is_read_but_for_the_unquoted_value() -> None:
     """Pretty-printed, joined by commas, closed by an empty object; 17.5056918% needs quotes and only its own entry suffers."""
     entries, layout = read(README_EXAMPLE)
@@ -82,17 +75,6 @@ def test_objects_are_read_however_they_are_laid_out(indent: int | None, separato
     """Indented or not, with or without commas and a closing empty object."""
     objects = [{"instance_id": f"q{i}", "evaluation": [{"func": "f", "parameters": {"gold": ["]}", '{["']}}]} for i in range(3)]
     assert values(separator.join(json.dumps(value, indent=indent) for value in objects) + closing) == objects
-
-
-@pytest.mark.parametrize("indent", [None, 0, 2])
-def test_a_json_array_of_objects_is_read_with_a_note(indent: int | None) -> None:
-    """The most common way to get JSON Lines wrong."""
-    objects = [{"instance_id": f"q{i}", "v": [[], {}]} for i in range(3)]
-    entries, layout = read(json.dumps(objects, indent=indent))
-    assert [entry.value for entry in entries] == objects
-    assert "a JSON array is read as one object per element" in layout.notes
-    assert values("[]") == []
-    assert values('[{"a": 1}]{"a": 2}') == values('[\n{"a": 1}\n]\n{"a": 2}') == [{"a": 1}, {"a": 2}]
 
 
 @given(st.lists(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=3), max_size=4))
@@ -141,34 +123,6 @@ def test_a_bad_line_is_reported_with_its_number_and_its_neighbours_count(bad: st
     assert (broken.fault.code, broken.fault.detail) == (code, detail)
 
 
-def test_bytes_that_are_not_utf8_are_reported_and_no_id_is_guessed_from_them() -> None:
-    """A replaced byte could turn one id into another."""
-    entries, _ = read(b'{"instance_id": "\xff"}\n' + GOOD.encode())
-    assert entries[0].fault is not None
-    assert (entries[0].fault.code, entries[0].fault.detail) == ("BAD_ENCODING", "byte 18 of line 1 is not UTF-8")
-    assert (entries[0].instance_id, entries[0].hint) == (None, "save the file as UTF-8")
-    assert entries[1].value == {"instance_id": "good", "v": 1}
-
-
-def test_lines_that_are_not_utf8_are_read_once() -> None:
-    """However many stand in a file: what follows one of them is not read again for it."""
-
-    class Counted(io.BytesIO):
-        n_read = 0
-
-        def read(self, size: int | None = -1, /) -> bytes:
-            found = super().read(size)
-            self.n_read += len(found)
-            return found
-
-    content = b"\xff\n" * 10_000 + GOOD.encode() + b"\n"
-    handle = Counted(content)
-    entries = list(read_objects(handle, limits=DEFAULT_LIMITS, plain=PlainLines(DEFAULT_LIMITS)))
-    assert len(entries) == 10_001
-    assert (entries[-1].line, isinstance(entries[0], Entry) and entries[0].fault and entries[0].fault.code) == (10_001, "BAD_ENCODING")
-    assert handle.n_read < 2 * len(content)
-
-
 def test_a_line_over_the_cap_is_skipped_unread_and_its_id_kept() -> None:
     """A line of a gigabyte must cost no gigabyte."""
     entries, _ = read('{"instance_id": "long", "v": "' + "x" * 5000 + f'"}}\n{GOOD}\n', line_bytes=1000)
@@ -195,14 +149,6 @@ def test_the_longest_line_the_longest_number_and_a_quoted_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "change"), [("{[", 2), ("]}]", -3), ("{}", 0), ('{"a": "}"', 1), ('"[[" ]', -1), ('{"a\\"}": [', 2), ('"open [', 0), ("", 0)]
-)
-def test_brackets_that_a_text_leaves_open(text: str, change: int) -> None:
-    """Those in strings do not count."""
-    assert depth_change(text) == change
-
-
-@pytest.mark.parametrize(
     ("text", "start", "end"),
     [
         ('{"a": x} {', 0, 8),
@@ -222,26 +168,6 @@ def test_brackets_that_a_text_leaves_open(text: str, change: int) -> None:
 def test_where_a_broken_value_ends(text: str, start: int, end: int) -> None:
     """After its closing bracket, or without one before the next object or line."""
     assert skip_broken(text, start) == end
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"a": [\n{"instance_id": "b"}\n]}', [(1, None), (2, {"instance_id": "b"}), (3, None)]),
-        ('{"a": [\n {"instance_id": "b"}\n]}', [(1, {"a": [{"instance_id": "b"}]})]),
-        ('{"a": [\n{"b": 1}\n]}', [(1, {"a": [{"b": 1}]})]),
-        ('{"a": 1\n{"b": 2}\n', [(1, None), (2, {"b": 2})]),
-        ('{"a":\n{"b": 2}}', [(1, {"a": {"b": 2}})]),
-        (' {"a": 1\n {"b": 2}\n', [(1, None), (2, {"b": 2})]),
-        ('  {"a": 1\n {"b": 2}\n', [(1, None), (2, {"b": 2})]),
-        ('{"a": 1\n {"b": 2}\n', [(1, None)]),
-        ('{"a": 1,\n"b": 2}\n\n{"c":\n3}', [(1, {"a": 1, "b": 2}), (4, {"c": 3})]),
-    ],
-)
-def test_lines_that_belong_together(text: str, expected: list[tuple[int, Any]]) -> None:
-    """Until their brackets close; a line that opens an object no deeper than the first one begins anew, unless the line before goes on."""
-    entries, _ = read(text)
-    assert [(entry.line, entry.value) for entry in entries] == expected
 
 
 SEVERAL, EMPTY = "an object over several lines is read as one", "an empty object {} is skipped"
@@ -302,19 +228,6 @@ def test_an_object_over_several_lines_may_be_as_long_as_a_line() -> None:
     for most, is_whole in ((len(text), True), (len(text) - 1, False)):
         (first, second, *_, last), _ = read(f'{{"z":\n1}}\n{text}}}\n{GOOD}\n', line_bytes=most)
         assert (first.value, second.value is not None, last) == ({"z": 1}, is_whole, Entry(line=6, value=json.loads(GOOD)))
-
-
-def test_numbers_can_be_kept_as_they_stand_in_the_file() -> None:
-    """17.50 is not 17.5 when the answer is text."""
-    entries, _ = read('{"a": 17.50, "b": -0, "c": 1E5, "d": "17.50"}', "text")
-    value = entries[0].value or {}
-    assert [str(value[key]) for key in "abcd"] == ["17.50", "-0", "1E5", "17.50"]
-    assert [isinstance(value[key], Number) for key in "abcd"] == [True, True, True, False]
-
-
-def test_a_lone_surrogate_in_an_answer_is_data_and_a_line_separator_does_not_split() -> None:
-    """U+2028 and \\ud800 are characters like others here."""
-    assert values('{"a": "\\ud800"}\n{"a": "x\u2028y"}') == [{"a": "\ud800"}, {"a": "x\u2028y"}]
 
 
 def test_a_line_of_nothing_but_broken_objects_is_given_up_after_a_hundred() -> None:

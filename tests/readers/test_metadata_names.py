@@ -15,11 +15,6 @@ from tests.properties import is_full
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
-NEAR = [
-    *("results_metadata.jsonl.txt", "results_metadata.txt", "results_metadata.csv", "results_metadata.jsonl.gz"),
-    *("results_metadata (1).jsonl", "results_metadata_final.jsonl", "results_metadata", "Results_Metadata.JSONL", "results_metadata.JSON"),
-]
-
 
 @pytest.fixture
 def answers(example: tuple[Path, Path], tmp_path: Path) -> Path:
@@ -70,35 +65,6 @@ def test_an_array_or_lines_in_json_are_the_same_submission(step: int, answers: P
         assert len([text for text in warnings if "is read as" in text]) == 1
         assert not [text for text in warnings if "array" in text or "several lines" in text]
         assert main(["verify", str(out), "--gold", str(answers.parent / "gold")]) == 0
-
-
-def test_a_long_array_in_one_line_is_read_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The limit of a line is about lines: an array longer than it is no line; a broken object in it costs itself, at its line."""
-    gold, place = tmp_path / "gold", tmp_path / "answers"
-    gold.mkdir()
-    place.mkdir()
-    names = [f"q{n}" for n in range(150)]
-    check = {"func": "string_match", "parameters": {"gold": "x"}}
-    (gold / "made_eval.jsonl").write_text("".join(json.dumps({"instance_id": name, "evaluation": check}) + "\n" for name in names))
-    rows = [json.dumps({"instance_id": name, "answer_type": "answer", "answer_or_path": "y" * 3_000}) for name in names]
-    rows[7] = '{"instance_id": "q7", "answer_type": "answer", "answer_or_path": 17%}'
-    (place / "results_metadata.json").write_text("[" + ",\n".join(rows[:9]) + "," + ",".join(rows[9:]) + "]")
-    assert main(["run", str(place), "--gold", str(gold), "--out", str(tmp_path / "out"), "--no-cache", "--limit", "line_bytes=300000"]) in (
-        0,
-        1,
-    )
-    results = [json.loads(line) for line in (tmp_path / "out/results.jsonl").read_text().splitlines()]
-    assert [row["status"] for row in results] == ["submission_fault" if n == 7 else "scored" for n in range(150)]
-    assert "results_metadata.json:8" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", NEAR)
-def test_any_other_like_name_ends_the_run(answers: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit 2, with the file that was found and the name that was expected, though databases lie in the folder."""
-    (answers / METADATA).rename(answers / name)
-    for command in (["run", "--no-save"], ["validate"]):
-        assert main([command[0], str(answers), "--gold", str(answers.parent / "gold"), *command[1:]]) == EXIT_USAGE
-        assert f"found {name}, expected {METADATA}" in capsys.readouterr().err
 
 
 def test_two_like_names_are_not_chosen_between(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:

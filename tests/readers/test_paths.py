@@ -10,8 +10,7 @@ import pytest
 
 from evalsuite.core.errors import FaultError
 from evalsuite.readers import paths
-from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.paths import open_confined, open_trusted, relative_to_instance, resolve_in_side
+from evalsuite.readers.paths import open_confined, open_trusted, relative_to_instance
 
 needs_links = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes on this system")
 
@@ -214,17 +213,6 @@ def test_a_trusted_file_may_be_a_link_but_not_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("id_", "path"), [("../g", "r.csv"), ("a/b", "r.csv"), ("", "r.csv"), ("q1", "/r.csv"), ("q1", ""), ("q1", "~/r.csv")]
-)
-def test_an_instance_id_is_one_folder_and_the_path_stays_below_it(id_: str, path: str) -> None:
-    """Joining the two must not make a bad half good."""
-    with pytest.raises(FaultError) as caught:
-        resolve_in_side(id_, path)
-    assert caught.value.fault.code == "BAD_PATH"
-    assert resolve_in_side("q1", "sub/r.csv") == "q1/sub/r.csv"
-
-
-@pytest.mark.parametrize(
     ("number", "code", "detail", "side"),
     [
         (errno.ELOOP, "BAD_PATH", "the path goes through a link", "submission"),
@@ -278,42 +266,3 @@ def test_folders_that_a_person_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(paths.os, "scandir", fail)
     assert paths.why_no_folder(tmp_path, "gold folder") == "cannot be read: Permission denied"
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not list open files")
-def test_no_file_stays_open(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was opened on the way to a file, whether it is read or refused, and the files of an answer after their digests."""
-
-    def n_open() -> int:
-        return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - no object a name
-
-    (tmp_path / "q" / "a" / "b").mkdir(parents=True)
-    for name in ("q/a/b/r.csv", "q/s.csv"):
-        (tmp_path / name).write_bytes(b"abcdef")
-    before = n_open()
-    open_confined(tmp_path, "q/a/b/r.csv", limit_bytes=9).close()
-    for path, most in (("q/a/b/none", 9), ("q/a", 9), ("q/a/b/r.csv", 5), ("q/none/r.csv", 9)):
-        fault(tmp_path, path, limit=most)
-    assert n_open() == before
-    for piece in (2, 100):
-        monkeypatch.setattr(paths, "PIECE", piece)
-        files = paths.AnswerFiles(tmp_path, "q", DEFAULT_LIMITS)
-        for name in ("s.csv", "a/b/r.csv"):
-            with files.open(name) as handle:
-                handle.read(1)
-            assert handle.closed
-        assert n_open() == before + (2 if piece == 2 else 0)
-        files.digests()
-        assert n_open() == before
-
-
-@pytest.mark.parametrize(
-    "names", [[""], ["a"], ["results_metadata.json"], ["results_metadata.json", "Results_Metadata.txt"], ["a", "results_metadata.jsonl"]]
-)
-def test_names_like_that_of_the_metadata(tmp_path: Path, names: list[str]) -> None:
-    """The name itself, else all that begin like it, in order; of a folder that cannot be read none."""
-    for name in filter(None, names):
-        (tmp_path / name).touch()
-    like = sorted(name for name in names if name.lower().startswith("results_metadata"))
-    assert paths.metadata_like(tmp_path if names != [""] else tmp_path / "none") == like
-    assert paths.metadata_name(tmp_path) == ("results_metadata.json" if like == ["results_metadata.json"] else "results_metadata.jsonl")

@@ -49,24 +49,6 @@ def test_what_is_a_url(place: str, remote: bool) -> None:
     assert is_remote(place) == remote
 
 
-def test_only_named_files_come(memory: Any) -> None:
-    """The metadata and named files are copied; others are not, and a path that is refused is not asked for."""
-    memory.pipe("/secret.csv", b"never")
-    hand_in(
-        memory,
-        ("a", "file", "x.csv"),
-        ("b", "file", "../../secret.csv"),
-        ("c", "file", "s3://x/y"),
-        ("d", "files", ["1.csv", "2.csv", "3.csv", "e/f/4.csv"]),
-    )
-    for name in ("a/x.csv", "a/unnamed.csv", "d/1.csv", "d/3.csv", "d/e/f/4.csv"):
-        memory.pipe(f"/team/{name}", b"v\n1\n")
-    with local_copy("memory://team", DEFAULT_LIMITS, read=whole) as folder:
-        found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-        assert found == ["a/x.csv", "d/1.csv", "d/3.csv", "d/e/f/4.csv", "results_metadata.jsonl"]
-    assert not folder.exists()
-
-
 def test_a_large_file_is_cut_above_its_limit(memory: Any) -> None:
     """What is too large there is too large here, without being copied whole."""
     hand_in(memory, ("a", "file", "x.csv"))

@@ -44,23 +44,6 @@ def fault(submission: Submission, id_: str) -> tuple[str, str]:
     return found.code, found.detail
 
 
-def test_answers_come_in_file_order_with_their_line(tmp_path: Path) -> None:
-    """One of each type."""
-    read = read_submission(folder(tmp_path, entry("b"), entry("a", "file", "r.csv"), entry("c", "files", ["1.csv", "2.csv"])))
-    assert list(read.answers) == ["b", "a", "c"]
-    assert [(a.answer_type, a.value, a.where, a.fault) for a in read.answers.values()] == [
-        ("answer", "x", "results_metadata.jsonl:1", None),
-        ("file", "r.csv", "results_metadata.jsonl:2", None),
-        ("files", ("1.csv", "2.csv"), "results_metadata.jsonl:3", None),
-    ]
-    assert (read.n_objects, read.n_unknown, read.unknown, read.notes) == (3, 0, (), ())
-
-
-def test_an_empty_file_is_a_submission_without_answers(tmp_path: Path) -> None:
-    """Nothing was handed in; nothing is wrong with the folder."""
-    assert read_submission(folder(tmp_path)).answers == {}
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -163,14 +146,6 @@ def test_a_missing_key_is_that_instances_fault(tmp_path: Path, key: str) -> None
     assert fault(read_submission(folder(tmp_path, given)), "q") == ("BAD_METADATA", f"the key '{key}' is missing")
 
 
-@pytest.mark.parametrize("written", ["17.50", "41226422", "-0.0", "1e5", "123456789012345678901234567890"])
-def test_a_json_number_is_read_as_the_text_that_stands_in_the_file(tmp_path: Path, written: str) -> None:
-    """No float comes in between."""
-    line = f'{{"instance_id": "q", "answer_type": "answer", "answer_or_path": {written}}}'
-    answer = read_submission(folder(tmp_path, line)).answers["q"]
-    assert (answer.value, type(answer.value), answer.fault) == (written, str, None)
-
-
 def test_a_duplicate_id_names_its_lines_and_keeps_one_answer(tmp_path: Path) -> None:
     """Neither the first nor the last wins."""
     read = read_submission(folder(tmp_path, entry("a", value="1"), entry("b"), entry("a", value="2")))
@@ -198,25 +173,6 @@ def test_an_entry_without_a_usable_id_is_a_note(tmp_path: Path, id_: Any) -> Non
     read = read_submission(folder(tmp_path, entry("good"), entry(id_)))
     assert list(read.answers) == ["good"]
     assert read.notes == ("results_metadata.jsonl:2: BAD_METADATA: instance_id must be a non-empty text",)
-
-
-def test_a_line_that_is_no_json_is_a_note_with_its_number(tmp_path: Path) -> None:
-    """The good ones are still read."""
-    read = read_submission(folder(tmp_path, "not json", entry("good"), {"answer_type": "answer"}))
-    assert list(read.answers) == ["good"]
-    assert read.notes == (
-        "results_metadata.jsonl:1: BAD_METADATA: not valid JSON at column 1",
-        "results_metadata.jsonl:3: BAD_METADATA: instance_id is missing",
-    )
-
-
-def test_a_type_in_a_list_of_one(tmp_path: Path) -> None:
-    """As the reference's README shows it: read as its item with a note, if there is such a type; the note stands once for each entry."""
-    read = read_submission(folder(tmp_path, entry("a", ["answer"]), entry("b", ["csv"]), entry("c", ["answer", "answer"]), entry("d")))
-    assert read.notes == ("results_metadata.jsonl:1: answer_type is a list of one, read as its item",)
-    assert [answer.fault is None for answer in read.answers.values()] == [True, False, False, True]
-    assert fault(read, "b") == ("BAD_METADATA", "answer_type must be answer, file or files, found 'csv'")
-    assert read.answers["a"].answer_type == "answer"
 
 
 def test_answers_to_what_gold_does_not_ask(tmp_path: Path) -> None:

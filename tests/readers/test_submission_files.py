@@ -14,7 +14,7 @@ import pytest
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import OutputError, SubmissionError
+from evalsuite.core.errors import OutputError
 from evalsuite.core.types import Answer, Fault, GoldInstance, Result, Submission, Task
 from evalsuite.gold.layouts import read_submission
 from evalsuite.readers import submission as reading
@@ -70,14 +70,6 @@ def known(folder: Path, memo: DiskCache) -> str:
 def plain(folder: Path) -> str:
     """The hash by reading everything."""
     return submission_hash(read_submission(folder))
-
-
-def test_equal_content_anywhere_is_equal(folder: Path) -> None:
-    """A copy has the same hash, although its times and inodes are others; what no answer names does not count."""
-    shutil.copytree(folder, folder.parent / "copy")
-    (folder.parent / "copy" / "notes.txt").write_text("mine")
-    assert plain(folder) == plain(folder.parent / "copy")
-    assert len(plain(folder)) == 32
 
 
 @pytest.mark.parametrize("what", ["byte", "byte and mtime", "gone", "link", "folder link", "metadata"])
@@ -180,13 +172,6 @@ def test_an_untouched_folder_is_not_read(folder: Path, settled: None, monkeypatc
     assert known(folder, DiskCache(folder.parent / "cache")) == before
 
 
-def test_a_file_just_written_is_not_trusted(folder: Path) -> None:
-    """Its times may stay the same when it changes again, so nothing is remembered."""
-    memo = DiskCache(None)
-    known(folder, memo)
-    assert memo._unsaved == {}
-
-
 def test_a_link_to_gold_changes_the_hash(folder: Path) -> None:
     """The same bytes as a hard link to a gold file are another submission: they will not be read."""
     seen = (folder / "f" / "r.csv").stat()
@@ -253,46 +238,6 @@ def test_a_run_stands_for_the_bytes_that_it_read(folder: Path, isolation: str) -
     assert found_again(raced, folder)
 
 
-def test_what_a_worker_read_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For its hash a run opens only files that no answer of its part was judged by."""
-    asked, content = list[str](), submission_files._content
-    monkeypatch.setattr(submission_files, "_content", lambda of, name, *rest: asked.append(name) or content(of, name, *rest))
-    assert said(run_while(folder, lambda: None))["hash"] == plain(folder)
-    assert asked == ["f/r.csv"]
-    assert said(run_while(folder, lambda: None, only=("t",)))["hash"] == plain(folder)
-    assert asked == ["f/r.csv"] * 3
-
-
-@pytest.mark.parametrize("name", ["f/g.csv", "toy_eval.jsonl"])
-def test_a_run_on_gold_that_changed_is_not_found_again(folder: Path, name: str) -> None:
-    """What was judged with it is named: the instances of a gold file, all of them where it is the spec."""
-    file = folder.parent / "gold" / name
-    raced = run_while(folder, lambda: None, after=lambda: file.write_text(file.read_text() + "\n"))
-    assert said(raced)["unsure"] == (["f"] if name.startswith("f/") else ["t", "f"])
-    assert not found_again(raced, folder)
-
-
-def test_metadata_count_as_they_were_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another metadata file than the one whose lines are scored does not give the run its hash."""
-    meta = folder / "results_metadata.jsonl"
-    honest, wrong = meta.read_text(), meta.read_text().replace("Paris", "Parma")
-    reading_one = plan.read_submission_in_worker
-
-    def read(*arguments: Any, **options: Any) -> Submission:
-        meta.write_text(wrong)
-        try:
-            return reading_one(*arguments, **options)
-        finally:
-            meta.write_text(honest)
-
-    monkeypatch.setattr(plan, "read_submission_in_worker", read)
-    raced = run_while(folder, lambda: None)
-    assert [result.score for result in raced.results] == [0, 1]
-    assert not found_again(raced, folder)
-    meta.write_text(wrong)
-    assert found_again(raced, folder)
-
-
 @pytest.mark.parametrize(("ended_by", "status"), [(signal.SIGSEGV, "crashed"), (signal.SIGKILL, "unscored")])
 def test_what_a_dead_worker_read_is_unknown(ended_by: signal.Signals, status: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may have been a file that is gone: the run is not taken for one of the submission, whether the worker crashed or was killed."""
@@ -333,13 +278,6 @@ def test_what_was_read_outlives_an_interruption(folder: Path) -> None:
     assert said(resumed)["hash"] == plain(folder)
     assert found_again(resumed, folder)
     assert "digests" not in (place / "results.jsonl").read_text()
-
-
-def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    """A folder without metadata has no hash."""
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(SubmissionError):
-        known(tmp_path / "empty", DiskCache(None))
 
 
 @pytest.mark.parametrize(

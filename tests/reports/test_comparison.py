@@ -8,7 +8,6 @@ from evalsuite.analysis.leaderboard import compare
 from evalsuite.core.dataclasses import replace
 from evalsuite.reports.comparison_documents import comparison_document
 from evalsuite.reports.document import points
-from evalsuite.reports.file_formats import as_markdown
 from evalsuite.reports.terminal import as_text
 from tests.analysis.leaderboard.made import side
 from tests.cli.test_run import lacks
@@ -69,16 +68,6 @@ def test_the_seed_and_the_tests_are_printed() -> None:
     sides = [side("a", graded), side("b", [value * (1 + 0.9e-6 * i) for i, value in enumerate(graded)])]
     assert "12345, no random numbers used" in as_text(comparison_document(compare(sides)))
     assert "12345, 10000 resamples" in as_text(comparison_document(compare(sides, shift=True)))
-
-
-def test_markdown_rows_have_the_columns_of_their_head() -> None:
-    """Cell borders in reasons are escaped, so that every table keeps its columns."""
-    groups = {"x|y": ["q0"], "z": ["q1", "q2"]}
-    text = as_markdown(comparison_document(compare([side("a", [0, 1, 1], groups=groups), side("b|c", [1, 0, 1])])))
-    tables = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
-    assert len(tables) == 4
-    for table in tables:
-        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table}) == 1
 
 
 @pytest.mark.parametrize(("value", "shown"), [(0.025, "+2.5"), (-0.125, "-12.5"), (0.0, "0.0"), (-1e-12, "0.0"), (None, "-")])

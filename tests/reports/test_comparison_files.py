@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -10,29 +9,15 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from jsonschema import Draft202012Validator
 
 from evalsuite.analysis.leaderboard import Comparison, compare
 from evalsuite.reports import write
-from evalsuite.reports.comparison_documents import comparison_document, instance_table
-from evalsuite.reports.file_formats import MOST_BYTES, as_csv, as_json, as_junit, as_markdown, schema
+from evalsuite.reports.comparison_documents import comparison_document
+from evalsuite.reports.file_formats import MOST_BYTES, as_csv, as_json, as_junit, as_markdown
 from tests.analysis.leaderboard.made import result, side
 from tests.reports import compared
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
-
-
-@pytest.mark.parametrize("build", [compared.usual, compared.trees, compared.hostile, lambda: compared.usual(reveal="none")])
-def test_the_json_keeps_to_its_schema(build: "type[Comparison]") -> None:
-    """The schema is valid itself, holds for comparisons of every kind, and refuses what is unknown or out of range."""
-    valid = Draft202012Validator(schema("comparison"))
-    Draft202012Validator.check_schema(schema("comparison"))
-    found = json.loads("".join(as_json(comparison_document(build()))))
-    valid.validate(found)
-    assert not valid.is_valid({**found, "surprise": 1})
-    assert not valid.is_valid({**found, "alpha": 2})
-    found["candidates"][0]["total"]["p"] = 1.5
-    assert not valid.is_valid(found)
 
 
 def rows_of(made: Comparison, folder: Path) -> list[dict[str, object]]:
@@ -43,19 +28,6 @@ def rows_of(made: Comparison, folder: Path) -> list[dict[str, object]]:
         found = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])
         names = [column[0] for column in found.description or ()]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-
-
-def test_parquet_has_a_row_for_each_instance_and_candidate(tmp_path: Path) -> None:
-    """Six instances and two candidates are twelve rows, each with its outcome, both scores, both reasons and its groups."""
-    rows = rows_of(compared.usual(), tmp_path)
-    assert list(rows[0]) == [column.name for column in instance_table(compared.usual()).columns]
-    assert [(row["candidate"], row["outcome"]) for row in rows] == [
-        ("b", outcome) for outcome in ("lost", "lost", "won", "tied", "tied", "unjudged")
-    ] + [("c", "tied")] * 6
-    half = rows[1]
-    assert (half["baseline_score"], half["score"], half["difference"]) == (1.0, 0.5, -0.5)
-    assert (half["baseline_reason"], half["reason"], half["groups"]) == ("because 1", "because 0.5", ["early"])
-    assert (rows[5]["score"], rows[5]["difference"]) == (None, None)
 
 
 def test_pairs_on_a_scale_of_their_own_are_measured(tmp_path: Path) -> None:
@@ -122,17 +94,6 @@ def test_markdown_of_hostile_texts_is_plain() -> None:
     assert "https://" not in text
     for table in [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table if line.startswith("|")}) == 1
-
-
-@pytest.mark.parametrize(("level", "scores", "reason"), [("none", set(), ""), ("status", {0, 0.5, 1}, ""), ("class", {0, 0.5, 1}, "wrong")])
-def test_levels_cut_instances_not_totals(level: str, scores: set[float], reason: str) -> None:
-    """Below `cells` reasons say a kind or nothing, at `none` no instance has a score; the totals are the same at every level."""
-    whole, cut = compared.usual(), compared.usual(reveal=level)
-    assert [one.total for one in cut.candidates] == [one.total for one in whole.candidates]
-    instances = cut.candidates[0].instances
-    assert {one.b for one in instances} - {None} == scores
-    assert instances[0].reason_b == reason
-    assert bool(cut.candidates[0].flips) == (level != "none")
 
 
 def test_paths_of_hidden_gold_are_not_named() -> None:

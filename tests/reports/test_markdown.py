@@ -10,7 +10,6 @@ from markdown_it import MarkdownIt
 
 from evalsuite.reports.file_formats import MOST_BYTES, as_markdown, code_span
 from evalsuite.reports.run_document import run_document
-from tests.cli.test_run import lacks
 from tests.properties import examples
 from tests.reports import made
 
@@ -47,22 +46,6 @@ class Page(HTMLParser):
 
 
 OWN_TAGS = {"h3", "p", "strong", "br", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "ul", "li", "code", "sub"}
-
-
-@pytest.mark.usefixtures("shared_fork_server")
-def test_it_says_the_numbers() -> None:
-    """Score with interval, the other rules, counts, groups, and every failing instance with its reason."""
-    record = made.example_record()
-    text = as_markdown(run_document(record))
-    assert not lacks(text, "**27/40 = 67.5 %** under official rules", "13 flips: 6 down, 7 up")
-    page = Page(text)
-    wrong = [result for result in record.results if result.status == "scored" and result.score == 0]
-    assert {result.instance_id for result in wrong} <= set(page.codes)
-    told = {record.exchange(result.instance_id).full_reason(result.reason) for result in wrong}
-    assert told <= set(page.codes)
-    worst = min(record.summary.by_group, key=lambda tag: float(record.summary.by_group[tag]["score"]))
-    assert page.codes[3] == worst
-    assert text.count("<details>") == text.count("</details>") == 4
 
 
 def test_hostile_texts_mean_nothing() -> None:

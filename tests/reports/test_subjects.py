@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
@@ -25,7 +24,6 @@ from evalsuite.analysis.receipts.verification import Finding, Verified
 from evalsuite.compare.characters import clean
 from evalsuite.core.scores import Status
 from evalsuite.core.status import LEVELS
-from evalsuite.core.types import Result
 from evalsuite.reports import FORMATS, write
 from evalsuite.reports.analysis_documents import (
     audit_document,
@@ -39,7 +37,7 @@ from evalsuite.reports.analysis_documents import (
 from evalsuite.reports.document import Document, text_of
 from evalsuite.reports.explain_documents import bundle_document, explanation_document
 from evalsuite.reports.file_formats import annotations
-from evalsuite.reports.record import Record, reason_of, redact_record
+from evalsuite.reports.record import Record, redact_record
 from evalsuite.reports.run_document import results_table, run_document
 from evalsuite.reports.run_page import closed_row
 from evalsuite.runs.corrected_scores import Rater
@@ -139,16 +137,6 @@ def test_annotations_of_every_subject_are_commands(name: str) -> None:
         assert any("file=gold/a.jsonl,line=3" in line for line in lines)
 
 
-def test_a_row_reads_the_same_on_a_terminal_and_in_a_file() -> None:
-    """The table of findings that a terminal prints line by line is the one that a page shows in columns."""
-    document = documents()["gold check"]
-    table = next(section.table for section in document.parts("text") if section.table is not None)
-    assert table.lines is not None
-    for row, cells in zip(table.rows, table.cells("html"), strict=True):
-        (line,) = table.lines(row)
-        assert all(str(getattr(cell, "text", cell)) in line for cell in cells)
-
-
 @pytest.mark.parametrize("build", [made.example_record, made.graded, made.hostile])
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_result_reads_the_same_on_a_terminal_and_on_a_page(build: Callable[[], Record], level: str) -> None:
@@ -160,22 +148,6 @@ def test_a_result_reads_the_same_on_a_terminal_and_on_a_page(build: Callable[[],
         assert shown["signs"] == tuple(text_of(columns[name].cell(row)) for name in ("official", "strict"))
         said = f"{'flip: ' if shown['flip'] else ''}{shown['why']}"
         assert said.removesuffix("…") == clean(text_of(columns["why"].cell(row)))[: len(said.removesuffix("…"))]
-
-
-@pytest.mark.parametrize(
-    ("flip", "reason", "strict", "said"),
-    [
-        ("sound rules", "worst fields by F1: total 0.00", 0.5, "flip: sound rules: worst fields by F1: total 0.00"),
-        ("sign: the answer contains -5, gold is 5", "contains 5", 0.5, "flip: sign: the answer contains -5, gold is 5"),
-        ("sign", "", 0.5, "flip: sign"),
-        ("sound rules", "all fields right", 1.0, "all fields right"),
-    ],
-)
-def test_a_flip_is_shown_with_a_reason(flip: str, reason: str, strict: float, said: str) -> None:
-    """A cause without a reason of its own has the scorer's, which alone says what is wrong with an answer of many fields."""
-    how: dict[str, Any] = {"instance_id": "q", "status": "scored", "scorer": "s", "fault": None}
-    result = Result(score=1.0, official=1.0, strict=strict, reason=reason, details={"flip": flip}, **how)
-    assert (reason_of(result), closed_row(result)["why"]) == (said, said.removeprefix("flip: "))
 
 
 # What may become of an instance: its status, and its score, or a value on a scale of its own (9.0).

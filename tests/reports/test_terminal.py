@@ -1,6 +1,5 @@
 """The report of the example at the widths people have."""
 
-import re
 from io import StringIO
 from pathlib import Path
 
@@ -11,11 +10,10 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Rule
 from evalsuite.reports.document import Document, Section
 from evalsuite.reports.record import Record, record_of_entry
-from evalsuite.reports.run_document import MOST_GROUPS, MOST_LINES, MOST_ROWS, number_lines, run_document
+from evalsuite.reports.run_document import MOST_GROUPS, MOST_LINES, MOST_ROWS, run_document
 from evalsuite.reports.terminal import Screen, as_text, show
 from evalsuite.runs.history import GoldSelfScore, read_run, save_self_score, signature_of
 from evalsuite.runs.submission_reader import saved_exchanges
-from tests.cli.test_run import lacks
 from tests.conftest import ROOT
 from tests.reports import made
 
@@ -104,29 +102,6 @@ def test_lines_are_wrapped_on_a_terminal_only(width: int) -> None:
     assert " ".join(" ".join(lines).split()) == " ".join(f"{sql} {text}".split())
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 150])
-def test_names_and_numbers_stay_whole(width: int) -> None:
-    """An id of any length that the width can hold stands whole, and so do a share and an interval; only a reason is cut."""
-    ids = ["an_id_of_30_characters________", "spider2-local-query-with-a-longer-name/0041-a-b-c", "short"]
-    record = made.record(*(made.result(id_, 0.25, reason="a reason of many words " * 9) for id_ in ids), name="n" * 40)
-    text = as_text(run_document(record), width=width)
-    assert max(map(len, text.splitlines())) <= width
-    assert [text.count(id_) for id_ in ids] == [1, 1, 1]
-    assert text.count("0.25 ") == 6
-    assert "n" * 40 in text
-    assert re.search(r"95 % CI\s+\d+\.\d-\d+\.\d\b", text)
-
-
-@pytest.mark.parametrize(("rule", "other"), [("official", "strict"), ("strict", "official")])
-def test_both_rules_by_scorer_and_group(runs: dict[Rule, Record], rule: Rule, other: Rule) -> None:
-    """Each scorer and group shows what is right under the rule that counts, and under the other one beside it."""
-    run = runs[rule]
-    text = " ".join(as_text(run_document(run), width=200).split())
-    for name, row in (*run.summary.by_scorer.items(), *run.summary.by_group.items()):
-        n_right = {r: sum(result_value == 1 for result_value in values(run, name, r)) for r in ("official", "strict")}
-        assert f"{name} {n_right[rule]}/{row['n']} ({other} {n_right[other]}/{row['n']})" in text
-
-
 def values(run: Record, name: str, rule: str) -> list[float | None]:
     """The values under a rule of the results that a scorer or group holds."""
     groups = run.groups
@@ -141,15 +116,6 @@ def test_many_groups_are_counted() -> None:
         record = made.record(*results, groups={f"g{at}": [f"q{at}"] for at in range(n)})
         text = " ".join(as_text(run_document(record), width=200).split())
         assert f"{end} signature" in text
-
-
-def test_flips_are_grouped_by_cause(runs: dict[Rule, Record]) -> None:
-    """Flips down and up stand on a line each, a cause with its instances."""
-    lines = as_text(run_document(runs["official"]), width=200).splitlines()
-    down = next(line for line in lines if line.startswith(" flips down"))
-    up = next(line for line in lines if line.startswith(" flips up"))
-    assert "rows scrambled (sales_007)" in down
-    assert not lacks(up, "rounding (sales_008)", "sign (geo_005)")
 
 
 @pytest.mark.parametrize("width", range(60, 201, 20))
@@ -197,28 +163,6 @@ def test_a_very_long_report_is_cut_with_a_count(monkeypatch: pytest.MonkeyPatch)
     assert any(f"{250 - MOST_LINES} more that are not right; --failures shows all" in line for line in few)
     assert sum(line.startswith(" instance_") for line in lines) == 200
     assert any("50 more not shown" in line for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("scores", "rules", "words"),
-    [
-        ([(1, 1, 0), (0, 0, 0)], "official", "x 1/2 (strict 0/2)"),
-        ([(1, 1, 0), (0, 0, 0)], "default", "x 1/2 (strict 0/2)"),
-        ([(1, 1, 0), (1, 0, 1)], "default", "x 2/2 (official 1/2, strict 1/2)"),
-        ([(1, 0, 1), (0, 0, 0)], "default", "x 1/2 (official 0/2)"),
-        ([(1, 1, 1), (0, 0, 0)], "default", "x 1/2"),
-        ([(0.5, 0.25, 0.5), (0, 0, 0)], "default", "x 25.0 % (official 12.5 %)"),
-        ([(0.5, 0.5, 0.25), (0, 0, 0)], "official", "x 25.0 % (strict 12.5 %)"),
-    ],
-)
-def test_the_other_rules_of_a_row(scores: list[tuple[float, float, float]], rules: str, words: str) -> None:
-    """The brackets hold the other rules, and where each scorer has its own, those with another score than the row's."""
-    results = [
-        made.result(str(i), score, official=official, strict=strict, scorer="x") for i, (score, official, strict) in enumerate(scores)
-    ]
-    record = made.record(*results)
-    record = replace(record, run={**record.run, "signature": f"rules:{rules}"})
-    assert dict(number_lines(record))["by scorer"] == words
 
 
 def test_the_ceiling_of_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

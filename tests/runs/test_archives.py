@@ -411,16 +411,6 @@ def test_a_file_of_another_size_than_declared(size: int, pieces: list[str]) -> N
     assert why == ("" if size == 3 else f"{'x' * 80!r} does not have its declared {size} bytes")
 
 
-def test_zeros_behind_an_archive_count(tmp_path: Path) -> None:
-    """A tar may end in as many as the limit of bytes allows; they would cost as much to read as files."""
-    path = tarred(tmp_path / "x.tar", (METADATA, tarfile.REGTYPE, LINE.encode(), ""))
-    path.write_bytes(path.read_bytes() + bytes(40_000))
-    assert [name for name, _ in stream_files(str(path), "x.tar", resolve_limits({"archive_bytes": 100_000}))] == [METADATA]
-    with pytest.raises(FaultError, match="unpacked it contains more than 30000 bytes") as refused:
-        list(stream_files(str(path), "x.tar", resolve_limits({"archive_bytes": 30_000})))
-    assert refused.value.fault.code == "LIMIT"
-
-
 @pytest.mark.parametrize("kind", ["zip", "tar", "tgz"])
 def test_limits_of_each_kind_of_archive(kind: str, tmp_path: Path) -> None:
     """Members, bytes of a file and bytes in all are counted in each; one more than there are is allowed."""

@@ -10,12 +10,9 @@ import pytest
 from evalsuite.core.dataclasses import replace
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.reports.record import record_of_run
-from evalsuite.reports.run_document import run_document
-from evalsuite.reports.terminal import as_text
 from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.scoring import Run, by_kind, run, with_notes
+from evalsuite.runs.scoring import Run, run, with_notes
 from tests.cli.test_run import write_lines
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -72,39 +69,10 @@ def noted(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run(submission, gold, RunOptions(out=folder / "run"))
 
 
-def test_notes_of_files(noted: Run) -> None:
-    """A copy of gold's file, a table of everything, a path that leaves the folder and a hard link are named; honest answers are not."""
-    assert notes_of(noted) == {
-        "same": ["keys not read: 'score', 'evaluation'", "byte-identical to gold: g.csv"],
-        "sink": ["kitchen sink: 42 columns submitted, 2 needed"],
-        "up": ["path refused: BAD_PATH: the path contains '..'"],
-        "hard": ["hard link to a gold file: it was not read"],
-    }
-
-
 def test_notes_move_no_score(noted: Run) -> None:
     """An answer with a note keeps the verdict it has without: official sees the needed columns in both right tables."""
     official = {result.instance_id: result.official for result in noted.results}
     assert official == {"same": 1, "honest": 1, "sized": 0, "sink": 1, "up": 0, "hard": 0}
-
-
-def test_notes_stand_in_report_and_files(noted: Run) -> None:
-    """The report has a section by kind, run.json names the instances of each kind, and each result carries its own."""
-    shown = as_text(run_document(record_of_run(noted)))
-    assert "notes: facts without effect on the score" in shown
-    assert "byte-identical to gold  same" in shown
-    assert noted.folder is not None
-    assert json.loads((noted.folder / "run.json").read_text())["notes"] == by_kind(noted.results)
-    rows = [json.loads(line) for line in (noted.folder / "results.jsonl").read_text().splitlines()]
-    assert rows[3]["details"]["notes"] == ["kitchen sink: 42 columns submitted, 2 needed"]
-
-
-def test_an_honest_run_has_no_section(tmp_path: Path) -> None:
-    """Where there is nothing to say, nothing is said."""
-    submission, gold = write(tmp_path, [("a", text("Quito"), "Quito"), ("b", text("Oslo"), "It is Oslo")], {})
-    finished = run(submission, gold, RunOptions(save=False))
-    assert notes_of(finished) == {}
-    assert "notes:" not in as_text(run_document(record_of_run(finished)))
 
 
 def test_a_missing_answer_says_whether_gold_is_absent_or_faulty(tmp_path: Path) -> None:
@@ -156,13 +124,6 @@ def test_a_gold_that_many_share_is_looked_at_once(tmp_path: Path) -> None:
     results = run(submission, gold, RunOptions(save=False)).results
     assert len(with_notes(named, results, frozenset())) == 60
     assert Name.n_compared <= 2 * 60
-
-
-def test_the_same_answer_for_many(tmp_path: Path) -> None:
-    """Five instances with one and the same text are named, four are not; spaces around it do not tell answers apart."""
-    entries = [(f"a{at}", text("x"), "42" + " " * at) for at in range(5)] + [(f"b{at}", text("x"), "43") for at in range(4)]
-    submission, gold = write(tmp_path, entries, {})
-    assert notes_of(run(submission, gold, RunOptions(save=False))) == {f"a{at}": ["same answer: in 5 instances"] for at in range(5)}
 
 
 def test_notes_are_the_same_each_time(noted: Run) -> None:

@@ -89,19 +89,6 @@ def test_drift_names_the_clock(pairs: Path, capsys: pytest.CaptureFixture[str]) 
     assert "\n   unscored: 0, 1\n" in said
 
 
-def test_computed_gold_is_kept_by_its_day(living: Path) -> None:
-    """Gold of one day is not taken from --gold-cache on another, and `{{as_of}}` is the frozen day."""
-    words = ["run", "answers", "--gold", "gold", "--gold-cache", "kept", "--isolation", "none", "-q"]
-    for day, score in ((DAY, 1), ("2024-03-01", 0), (DAY, 1)):
-        out = f"{day}-{len(list(living.iterdir()))}"
-        assert main([*words, "--frozen-clock", day, "--out", out]) == 0
-        assert run_of(out)["summary"]["score"] == score
-    assert len(list((living / "kept").glob("*.csv"))) == 2
-    (living / "gold" / "q1" / "gold.sql").write_text("SELECT DATE '{{as_of}}' - day AS days FROM sale\n")
-    assert main([*words, "--frozen-clock", f"{DAY}T10:00:00", "--out", "dated"]) == 0
-    assert run_of("dated")["summary"]["score"] == 1
-
-
 @pytest.mark.parametrize(
     "clock", [DAY, "1709164800", *(pytest.param(one, marks=pytest.mark.slow) for one in (f"'{DAY}'", f"{DAY}T18:30:00Z"))]
 )

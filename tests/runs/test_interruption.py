@@ -1,17 +1,14 @@
 """Ctrl-C and SIGTERM: a valid journal, no worker and no temporary file left, one line that says how to go on, exit 130."""
 
-import os
 import re
 import shutil
 import signal
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.runs.made import command, make, start, without_seconds, without_times, workers
@@ -45,33 +42,6 @@ def test_interrupted_and_resumed(made: tuple[Path, Path, Path], tmp_path: Path, 
         assert resumed.wait() == 0
     assert without_seconds(out) == without_seconds(whole)
     assert without_times(out) == without_times(whole)
-
-
-def test_stopped_with_all_its_workers(made: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    """A signal to the whole group of processes, and one more at once, stop the run; no answer is blamed for its worker's end."""
-    submission, gold, whole = made
-    marker = tmp_path / "marker"
-    # On a busy machine a run may be over before it can be stopped.
-    for attempt in range(20):
-        out = tmp_path / f"run {attempt}"
-        with start(command(submission, gold, "--out", out), marker) as process:
-            wait_until(process, out, WITHOUT_FILES + 5)
-            process.send_signal(signal.SIGSTOP)
-            is_under_way = len(saved(out)) < len(saved(whole))
-            for worker in workers(marker):
-                # One that has just ended by itself gets none.
-                with suppress(ProcessLookupError):
-                    os.kill(worker, signal.SIGTERM)
-            process.send_signal(signal.SIGTERM)
-            process.send_signal(signal.SIGCONT)
-            process.send_signal(signal.SIGTERM)
-            _, complaint = process.communicate()
-        if is_under_way:
-            break
-    assert is_under_way
-    assert (process.returncode, complaint.count("\n")) == (130, 1)
-    assert (workers(marker), list(marker.iterdir())) == ([], [])
-    assert b"WORKER_DIED" not in (out / "results.jsonl").read_bytes()
 
 
 def test_interrupted_without_a_folder(made: tuple[Path, Path, Path], tmp_path: Path) -> None:
@@ -233,27 +203,3 @@ def test_interrupted_at_a_function(places: list[tuple[str, int]], tmp_path: Path
             time.sleep(0.01)
         assert (workers(marker), list(marker.iterdir())) == ([], []), at
         shutil.rmtree(out, ignore_errors=True)
-
-
-@pytest.mark.parametrize("delays", [(0.002,), pytest.param((0, 0.001, 0.003, 0.006, 0.01), marks=pytest.mark.slow)], ids=len)
-def test_too_late_to_stop(delays: tuple[float, ...], tmp_path: Path) -> None:
-    """A signal that comes when all is done and saved, while the interpreter takes itself down, does not hide the exit code."""
-    submission, gold = make(tmp_path, n=1)
-    for delay in delays:
-        with start(command(submission, gold, "--quiet", "--no-save"), tmp_path / "marker") as process:
-            while not answers_signals(process):
-                time.sleep(0.002)
-            while answers_signals(process) and process.poll() is None:
-                time.sleep(0.0005)
-            time.sleep(delay)
-            process.send_signal(signal.SIGTERM)
-            process.communicate()
-        assert process.returncode == 0, delay
-
-
-def test_what_the_caller_ignores_stays_ignored(tmp_path: Path) -> None:
-    """Under nohup a closed terminal does not end a run."""
-    gold, submission = text_gold(tmp_path / "gold", a="Paris"), text_submission(tmp_path / "sub", a="Paris")
-    words = ["sh", "-c", 'trap "" HUP; "$@" & kill -HUP $!; sleep 0.5; kill -HUP $!; wait $!', "sh"]
-    with start([*words, *command(submission, gold, "--no-save", "--quiet")], tmp_path / "marker") as process:
-        assert (process.communicate()[0], process.returncode) == ("done: 100.0 % (no gate set)\n", 0)

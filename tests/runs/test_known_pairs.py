@@ -79,20 +79,6 @@ def scores(lines: list[str]) -> list[float | None]:
     return [json.loads(line)["score"] for line in lines]
 
 
-def test_a_second_run_asks_nothing_and_one_answer_that_changed_is_asked_alone(here: Path) -> None:
-    """Whole lines are equal, with the seconds in them; --no-cache runs all of them."""
-    first = scored()
-    assert scores(first) == [1, 1, 0]
-    assert scored() == first
-    anew = scored("--no-cache")
-    assert scores(anew) == scores(first)
-    assert anew != first
-    write(here, GOLD, ["SELECT name FROM t WHERE n >= 2", "SELECT 3", "SELECT n FROM t"])
-    second = scored()
-    assert second[:2] == first[:2]
-    assert scores(second) == [1, 1, 1]
-
-
 def with_another_row(folder: Path) -> None:
     change(folder, "UPDATE t SET n = 1.5 WHERE name = 'b'")
 
@@ -141,16 +127,6 @@ def test_a_clock_that_stands_moves_nothing(here: Path) -> None:
     place = here / "dbs" / "shop.sqlite"
     assert state_of(["SELECT date('now')"], [place], {"clock": 1}) is not None
     assert can_share_run("SELECT date('now')", "SELECT date('now');", [str(place)], {"clock": 1})
-
-
-def test_one_statement_is_run_once(here: Path) -> None:
-    """An answer that has gold's own text; another spelling is another statement."""
-    place = str(here / "dbs" / "shop.sqlite")
-    assert can_share_run("SELECT DISTINCT n FROM t", " SELECT DISTINCT n FROM t ; ", [place], {})
-    assert not can_share_run("SELECT n FROM t", "SELECT N FROM t", [place], {})
-    write(here, GOLD, list(GOLD))
-    assert scores(scored()) == [1, 1, 1]
-    assert [json.loads(line)["details"]["soft_f1"] for line in scored("--no-cache")] == [1, 1, 1]
 
 
 def test_a_database_that_changes_while_a_run_is_on_leaves_nothing_behind(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

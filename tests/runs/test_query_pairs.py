@@ -54,20 +54,6 @@ def with_queries(place: Path, queries: Mapping[str, Any]) -> str:
     return place.name
 
 
-def test_both_forms_of_answers_from_where_a_person_stands(here: Path) -> None:
-    """Relative paths, names with a space; a JSON object with BIRD's separator and a file of lines say the same."""
-    right = [query for query, _ in GOLD]
-    said = {str(n): f"{query}\t----- bird -----\telsewhere" for n, query in enumerate(right)}
-    by_json = scored(with_queries(here / "pred.json", said), "--databases", "dbs", "--rules", "bird-ex")
-    (here / "predict.txt").write_text("\n".join([*right[:2], "SELECT n FROM t ORDER BY n DESC"]) + "\n")
-    by_lines = scored("predict.txt", "--databases", "dbs", "--rules", "test-suite")
-    assert [row["score"] for row in by_json] == [1, 1, 1]
-    assert [(row["score"], row["strict"]) for row in by_lines] == [(1, 1), (1, 1), (0, 0)]
-    assert [row["instance_id"] for row in by_json] == ["0", "1", "2"]
-    (here / "list.json").write_text(json.dumps([right[0], None, right[2]]))
-    assert [row["score"] for row in scored("list.json", "--databases", "dbs", "--rules", "bird-ex")] == [1, 0, 1]
-
-
 def test_what_is_no_answer_and_what_fails(here: Path) -> None:
     """null and an absent key are not handed in; an answer that fails, or is no text, is 0 and nobody else's fault."""
     name = with_queries(here / "pred.json", {"0": "SELECT x FROM t", "1": None})

@@ -1,7 +1,6 @@
 """Fields that are kept in another form than they are given: nobody sees it."""
 
 import pickle
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +9,7 @@ from hypothesis import strategies as st
 
 from evalsuite.core import types
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.types import Answer, Check, GoldInstance, Result, Task
-from evalsuite.sandbox.messages import pack_tasks, unpack_tasks
+from evalsuite.core.types import Answer, Check, GoldInstance, Result
 from tests.properties import LETTERS
 
 PLACES = (
@@ -55,17 +53,3 @@ def test_a_detail_more(details: Any) -> None:
     assert more.details == {**one.details, "k": [2]}
     assert (more.details_text is not None) == (isinstance(details, bytes) and b'"k"' not in details)
     assert (one.detail("k"), more.detail("k"), more.detail("none")) == (one.details.get("k"), [2], None)
-
-
-def test_places_are_the_same_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message of tasks has the names of the files that its places are in, also for a process that knows other files."""
-    places = ["gold/a_eval.jsonl:3", "results_metadata.jsonl:12"]
-    instance = GoldInstance(instance_id="a", checks=(), where=places[0])
-    answer = Answer(instance_id="a", answer_type="answer", value="x", where=places[1])
-    packed = pack_tasks([Task(instance=instance, answer=answer, gold_folder=Path(), submission_folder=Path())])
-    for name in list(types.PLACES):
-        monkeypatch.delitem(types.PLACES, name)
-    Answer(instance_id="b", answer_type="answer", value="y", where="elsewhere:1")
-    (task,) = unpack_tasks(packed)
-    assert task.answer is not None
-    assert [task.instance.where, task.answer.where] == places

@@ -96,18 +96,6 @@ def test_a_mapping_by_prefix_id_or_parameters_runs_the_query(place: Place) -> No
     assert not any("unknown parameter" in warning for warning in place.run_json()["warnings"])
 
 
-def test_the_executed_table_handed_in_scores_the_same(place: Place) -> None:
-    """What lies in `executed/` is what was judged: NULL, quotes, dates and text like numbers come out as from the CSV of it."""
-    sql = "SELECT * FROM (VALUES (1, 'a\"b', NULL, '007', 1.0), (2, 'x,y', 'NA', '', -0.5))"
-    place.ask("odd", sql, gold='a,b,c,d,e\n1,zz,,7,1\n2,"x,y",,,-0.5\n', connection="shop")
-    place.connect("shop: {engine: sqlite, database: shop.sqlite}\n")
-    asked = place.run("--no-cache")["odd"]
-    (place.submission / "odd" / "q.csv").write_bytes((place.folder / "run" / "executed" / "odd.csv").read_bytes())
-    place.answers[0]["answer_or_path"] = "q.csv"
-    handed = place.run("--no-cache")["odd"]
-    assert (asked["official"], asked["strict"], asked["reason"]) == (handed["official"], handed["strict"], handed["reason"])
-
-
 def test_a_connection_that_cannot_be_had_is_not_the_answers_fault(place: Place) -> None:
     """A mapped instance whose database is not there is unscored, and the others are scored; nothing stops the run."""
     place.ask("lost", RIGHT, engine="sqlite", database="gone.sqlite")
@@ -184,12 +172,6 @@ def test_paths_and_texts_of_queries_are_confined(place: Place) -> None:
     (place.submission / "missing" / "q.sql").unlink()
     faults = {name: row["fault"] for name, row in place.run("--no-cache").items()}
     assert faults == {"out": "BAD_PATH", "bytes": "BAD_ENCODING", "long": "TOO_LARGE", "missing": "MISSING_FILE"}
-
-
-def test_without_isolation_queries_run_all_the_same(place: Place) -> None:
-    """`--isolation none` takes the walls away and nothing else."""
-    place.ask("q1", RIGHT, engine="sqlite", database="shop.sqlite")
-    assert place.run("--no-cache", "--isolation", "none")["q1"]["score"] == 1
 
 
 @pytest.mark.extras

@@ -20,12 +20,11 @@ from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.fork_server import ForkServer, Worker
 from tests.conftest import ROOT
 from tests.processes import finished
-from tests.runs.made import KilledClient, load_scorer, write_sides
+from tests.runs.made import KilledClient, write_sides
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
 
 N = 40
-EXAMPLE, GOLD = ROOT / "example_submission_folder", ROOT / "gold"
 HEAVY = ("numpy", "pandas", "duckdb")
 
 
@@ -38,13 +37,6 @@ def texts(folder: Path, *, func: str = "string_match", n: int = N) -> tuple[Path
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
     """One object a line."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-def test_a_worker_tells_what_a_reader_reads() -> None:
-    """The submission that comes out of a worker is the one that is read here."""
-    gold, limits = read_gold(GOLD), resolve_limits()
-    ids = {instance.instance_id for instance in gold.instances}
-    assert read_submission_in_worker(EXAMPLE, gold, limits) == read_submission(EXAMPLE, limits, ids=ids)
 
 
 @pytest.mark.parametrize("isolation", ["process", "none"])
@@ -103,16 +95,6 @@ def test_metadata_that_take_too_long_are_refused(tmp_path: Path, monkeypatch: py
         read_submission_in_worker(submission, read_gold(gold), resolve_limits({"seconds": 0.01}))
 
 
-def test_a_scorer_of_texts_that_never_ends_costs_its_answer(tmp_path: Path) -> None:
-    """Texts are compared in workers: an answer that keeps a scorer busy for ever is a time-out, and the others are right."""
-    load_scorer(tmp_path, "endless", 'while prediction.endswith(" q3"): pass\nreturn Score(official=1.0, strict=1.0)')
-    submission, gold = texts(tmp_path, func="endless")
-    found = run(submission, gold, RunOptions(save=False, limits={"seconds": 0.3}))
-    (late,) = [result for result in found.results if result.score != 1]
-    assert late.instance_id == "q3"
-    assert late.status == "timeout" or "waited for a CPU" in (late.reason or ""), late
-
-
 @pytest.mark.parametrize(("limit", "value"), [("run_seconds", 0.001), ("run_bytes", 60)])
 def test_a_whole_run_has_a_budget(limit: str, value: float, tmp_path: Path) -> None:
     """What is left when it is spent is a time-out that says which limit it was; no answer is lost or scored in part."""
@@ -134,30 +116,6 @@ def test_what_ran_out_stands_in_the_headline(tmp_path: Path) -> None:
     assert shown.returncode == 0
     assert f"{N} of them out of the run's budget (run_seconds)" in shown.stdout
     assert shown.stdout.splitlines()[-1] == f"done: 0.0 %, {N} instances out of the run's budget (run_seconds) (no gate set)"
-
-
-def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
-    """Thirty names of one file cost what one costs, and the list keeps its order and repeats; more names than `files` are refused."""
-    from evalsuite.readers.load_answer import read_answer
-    from evalsuite.readers.paths import AnswerFiles
-    from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
-
-    (tmp_path / "a").mkdir()
-    for name, row in (("x.csv", "1"), ("y.csv", "2")):
-        (tmp_path / "a" / name).write_text(f"n\n{row * 1000}\n")
-    files = AnswerFiles(tmp_path, "a", resolve_limits())
-    names = ["x.csv", "y.csv", *["x.csv"] * 28]
-    read = read_answer("tables", answer_type="files", value=names, files=files, table_names=None, limits=resolve_limits())
-    assert [table.name for table in read] == names
-    assert len({id(table) for table in read}) == 2
-    payload = encode_payloads({"tables": read})
-    assert len(payload) < 3000
-    assert [table.name for table in decode_payloads(payload)["tables"]] == names
-    submission, gold = texts(tmp_path / "run", func="tables_match", n=1)
-    write(submission / "results_metadata.jsonl", [{"instance_id": "q0", "answer_type": "files", "answer_or_path": ["x"] * 1001}])
-    (result,) = run(submission, gold, RunOptions(save=False)).results
-    assert (result.status, result.fault) == ("submission_fault", "LIMIT")
-    assert "limit files" in result.reason
 
 
 class DoomedClient(KilledClient):

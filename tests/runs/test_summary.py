@@ -33,15 +33,6 @@ MISSING = result("d", 0.0, status="missing")
 UNJUDGED = result("e", None, status="gold_fault", fault="BAD_SPEC")
 
 
-def test_all_of_gold_is_the_denominator() -> None:
-    """What is missing counts 0, what nobody could judge makes the score an interval; what was handed in has a ratio of its own."""
-    summary = summarise([RIGHT, WRONG, HALF, MISSING, UNJUDGED], rules="official")
-    assert (summary.n_gold, summary.n_submitted, summary.score) == (5, 4, 0.3)
-    assert (summary.chosen.low, summary.chosen.high, summary.chosen.points) == (0.3, 0.5, 1.5)
-    assert (summary.n_right, summary.n_wrong, summary.counts["scored"], summary.counts["missing"]) == (1, 1, 3, 1)
-    assert (summary.reference_ratio, summary.n_reference) == (0.25, 4)
-
-
 def test_the_order_of_instances_moves_no_number() -> None:
     """Nor does the Python that sums: the mean of seven tenths is 0.7, and the same scores in another order have the same mean."""
     scores = [0.5, 1.0, 0.3, 0.3, 0.0, 0.6, 0.5]

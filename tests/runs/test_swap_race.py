@@ -42,19 +42,6 @@ def made(folder: Path) -> tuple[Path, Path]:
     return gold, honest
 
 
-def test_gold_that_changes_meanwhile_is_named(tmp_path: Path) -> None:
-    """A run whose gold was rewritten while it was scored says so; it is not confirmed, even where that gold is back."""
-    gold, honest = made(tmp_path)
-    file = gold / "t" / "r.csv"
-    how = RunOptions(isolation="none", jobs=1, out=tmp_path / "run")
-    told = run(honest, gold, how, progress=lambda *_: file.write_text(WRONG) and None)
-    assert told.warnings == ("gold changed while it was scored: t/r.csv; verdicts may be of the new files, so score again",)
-    assert told.unsure == ("t",)
-    file.write_text(HONEST)
-    [wrong] = [finding for finding in verify(tmp_path / "run", isolation="none", jobs=1).findings if not finding.good]
-    assert wrong.differs == ("submission.unsure", "warnings")
-
-
 def test_nothing_is_said_of_gold_that_changes_meanwhile(tmp_path: Path) -> None:
     """Neither of gold itself, as its own answer and by an audit, nor of a run that is scored again, nor by ranks."""
     gold, honest = made(tmp_path)

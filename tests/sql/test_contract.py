@@ -1,21 +1,17 @@
 """What every engine keeps to, on real files, a real PostgreSQL server, and the real clients of the two warehouses."""
 
 import contextlib
-import pickle
 from dataclasses import replace
-from datetime import UTC, date, datetime
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from evalsuite.core.errors import FaultError
 from evalsuite.sql import ENGINES as TABLE
 from evalsuite.sql import open_session
-from evalsuite.sql.execution import ResultCache, ask, execute, run_answer, write_result
-from evalsuite.sql.session import REASONS, Connection, QueryLimits, Written, only_statement
-from tests.sql.conftest import COLUMNS, ENGINES, OWN_ENGINES, Made, TimeTaken
+from evalsuite.sql.execution import ResultCache, ask, run_answer, write_result
+from evalsuite.sql.session import Connection, QueryLimits, Written, only_statement
+from tests.sql.conftest import ENGINES, OWN_ENGINES, Made, TimeTaken
 from tests.sql.csv_model import csv_form
 
 LIMITS = QueryLimits(seconds=60)
@@ -23,35 +19,6 @@ every_engine = pytest.mark.parametrize("made", ENGINES, indirect=True)
 own_engines = pytest.mark.parametrize("made", OWN_ENGINES, indirect=True)
 # Engines that really run statements at their own pace, and so can be cut off.
 running_engines = pytest.mark.parametrize("made", [name for name in OWN_ENGINES if name != "snowflake"], indirect=True)
-NATIVE = {
-    "id": [1, 2, 3],
-    "name": ["Zoë", None, ""],
-    "price": [Decimal("10.50"), None, Decimal("12345678.90")],
-    "weight": [0.5, None, -1.25],
-    "sold": [True, None, False],
-    "day": [date(2024, 2, 29), None, date(1969, 7, 20)],
-    "stamp": [datetime(2024, 2, 29, 23, 59, 59, 250000), None, datetime(1969, 7, 20, 20, 17, 40)],
-    "moment": [datetime(2024, 3, 1, 1, tzinfo=UTC), None, datetime(1969, 7, 20, 20, 17, 40, tzinfo=UTC)],
-    "raw": [b"\x00\xff", None, None],
-}
-TYPES = {
-    "name": {"VARCHAR"},
-    "id": {"INTEGER", "BIGINT", "HUGEINT"},
-    "price": {"DECIMAL(10,2)"},
-    "weight": {"DOUBLE"},
-    "sold": {"BOOLEAN"},
-    "day": {"DATE"},
-    "stamp": {"TIMESTAMP"},
-    "moment": {"TIMESTAMP WITH TIME ZONE"},
-    "raw": {"BLOB"},
-}
-IN_SQLITE: dict[str, list[Any]] = {
-    "price": [10.50, None, 12345678.90],
-    "sold": [1, None, 0],
-    "day": ["2024-02-29", None, "1969-07-20"],
-    "stamp": ["2024-02-29 23:59:59.25", None, "1969-07-20 20:17:40"],
-    "moment": ["2024-03-01 01:00:00+00:00", None, "1969-07-20 20:17:40+00:00"],
-}
 
 
 NO_SELECT = (
@@ -73,52 +40,6 @@ def written(sql: str, made: Made, place: Path, cache: ResultCache | None = None,
     """The file of a statement's result."""
     with contextlib.closing(open_session(made.connection, limits)) as session:
         return write_result(session, sql, made.connection, limits, place, cache=cache)
-
-
-def expected(made: Made, column: str) -> list[Any]:
-    """The cells of a column as the engine holds them."""
-    if made.kind == "sqlite":
-        return IN_SQLITE.get(column, NATIVE[column])
-    # fakesnow has no literal of bytes that its connector gives back.
-    return [None] * 3 if made.kind == "snowflake" and column == "raw" else NATIVE[column]
-
-
-@every_engine
-def test_types_and_nulls(made: Made) -> None:
-    """Each type comes back as the same Python values from every engine, decimals exact, instants in UTC, NULL as None."""
-    table = run_answer("SELECT * FROM items ORDER BY id", made.connection, LIMITS)
-    assert tuple(name.lower() for name in table.header) == COLUMNS
-    assert table.types is not None
-    for name, type_, column in zip(COLUMNS, table.types, table.columns, strict=True):
-        assert list(column) == expected(made, name), name
-        assert [type(cell) for cell in column] == [type(cell) for cell in expected(made, name)], name
-        assert made.kind == "sqlite" or type_ in TYPES[name], name
-
-
-@every_engine
-def test_empty_result_keeps_its_header(made: Made) -> None:
-    """No row: the columns are still there."""
-    table = run_answer("SELECT id, name FROM items WHERE id > 100", made.connection, LIMITS)
-    assert [name.lower() for name in table.header] == ["id", "name"]
-    assert (table.n_rows, [list(column) for column in table.columns]) == (0, [[], []])
-
-
-@pytest.mark.parametrize("made", ["duckdb", "folder", "sqlite", "postgres"], indirect=True)
-def test_same_name_twice(made: Made) -> None:
-    """Columns are told apart by place, so a name may stand twice; their order and that of the rows is the statement's."""
-    table = run_answer("SELECT name AS a, id AS a, 3 - id AS a FROM items ORDER BY id DESC", made.connection, LIMITS)
-    assert table.header == ("a", "a", "a")
-    assert [list(column) for column in table.columns] == [["", None, "Zoë"], [3, 2, 1], [0, 1, 2]]
-
-
-@own_engines
-def test_big_result(made: Made) -> None:
-    """A result of many chunks is whole and in order, and its cost counts all of them."""
-    n = 3_000
-    held = execute(made.series.format(n=n), made.connection, LIMITS)
-    assert list(held.table.columns[0]) == list(range(1, n + 1))
-    assert held.cost.rows == n
-    assert held.cost.bytes >= 8 * n
 
 
 @own_engines
@@ -150,29 +71,6 @@ def test_only_a_select(made: Made) -> None:
             assert list(rows.columns[0]) == [1, 2, 3]
 
 
-@own_engines
-def test_broken_statements(made: Made) -> None:
-    """A statement that cannot run is SQL_ERROR; the reason is in our words, with nothing of the statement in it."""
-    # fakesnow's own parser dies of an open quote, with an error that is not the connector's.
-    broken = ["", " ;; -- nothing", "SELECT * FROM no_such_table", "SELECT FROM WHERE", *["SELECT 'open"] * (made.kind != "snowflake")]
-    for text in broken:
-        with pytest.raises(FaultError) as caught:
-            run_answer(text, made.connection, LIMITS)
-        assert caught.value.fault.code == "SQL_ERROR", text
-        assert caught.value.fault.detail in REASONS.values()
-
-
-@pytest.mark.parametrize("made", ["duckdb", "sqlite", "postgres"], indirect=True)
-def test_what_is_said_of_a_statement_that_cannot_run(made: Made) -> None:
-    """Only of a name that is not there it is said that the database does not have it."""
-    said = {"SELECT no_such FROM items": "name", "SELECT id FROM nowhere": "name", "SELECT no_such_function(id) FROM items": "name"}
-    said["SELECT 1 FROM items a JOIN items b ON id = 1"] = "form"
-    for text, kind in said.items():
-        with pytest.raises(FaultError) as caught:
-            run_answer(text, made.connection, LIMITS)
-        assert (caught.value.fault.code, caught.value.fault.detail) == ("SQL_ERROR", REASONS[kind]), text
-
-
 @pytest.mark.parametrize("made", ["sqlite", "duckdb"], indirect=True)
 def test_a_sign_of_a_word_processor_is_named(made: Made) -> None:
     """Outside of quotes and comments only, and not the spaces that DuckDB reads."""
@@ -193,18 +91,6 @@ def test_fenced_with_comments(made: Made) -> None:
     reply = "Here it is:\n```sql\n-- the ids;\nSELECT id, ';' AS s /* ; */ FROM items\nORDER BY id; -- done\n```\nThat is all; good luck"
     table = run_answer(reply, made.connection, LIMITS)
     assert [list(column) for column in table.columns] == [[1, 2, 3], [";"] * 3]
-
-
-@every_engine
-def test_cost_and_connection(made: Made) -> None:
-    """The cost counts rows and bytes; a connection pickles, and shows none of its options."""
-    executed = execute("SELECT id FROM items", made.connection, LIMITS)
-    assert (executed.cost.rows, executed.cost.bytes, executed.cost.cached) == (3, 24, False)
-    assert executed.cost.seconds > 0
-    assert executed.cost.billed_bytes == (1000 if made.kind == "bigquery" else None)
-    assert pickle.loads(pickle.dumps(made.connection)) == made.connection
-    assert not any(str(value) in f"{made.connection!r} {made.connection}" for value in made.connection.options.values())
-    assert set(made.connection.options) <= set(TABLE[made.engine].options)
 
 
 @pytest.mark.parametrize("made", ["duckdb", "folder", "sqlite", "postgres"], indirect=True)

@@ -8,7 +8,7 @@ import pytest
 import sqlglot
 
 from evalsuite.cli import main
-from evalsuite.sql.session import both_queries, laid_out
+from evalsuite.sql.session import laid_out
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -32,12 +32,6 @@ def test_a_long_query_has_a_line_for_each_clause_and_stays_the_same_statement(di
 def test_what_is_short_or_cannot_be_taken_apart_stays_as_it_is_written(sql: str) -> None:
     """Nobody's query is lost or changed, nor any walls needed to hold one."""
     assert laid_out(f" {sql} ;\n", "sqlite") == sql.strip()
-
-
-def test_a_side_without_a_query_is_left_out() -> None:
-    """Where gold is a file there is but the answer's."""
-    assert both_queries("", "SELECT 1", "") == "-- answer\nSELECT 1;"
-    assert both_queries("SELECT 2;", "SELECT 1", "") == "-- gold\nSELECT 2;\n\n-- answer\nSELECT 1;"
 
 
 @pytest.fixture

@@ -3,18 +3,14 @@
 import json
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.core.errors import FaultError
-from evalsuite.core.types import Result
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.sql import query_pairs
 from evalsuite.sql.query_pairs import EVALUATORS, time_ratio
 from evalsuite.sql.session import QueryLimits
-from evalsuite.stats.units import pair_numbers, reward_of
 
 BIRD = EVALUATORS["bird-ex"]
 FAST, SLOW = "SELECT max(n) FROM t", "SELECT max(a.n) FROM t a, t b"
@@ -44,46 +40,6 @@ def test_a_ratio_says_who_is_faster(place: Path, monkeypatch: pytest.MonkeyPatch
     assert time_ratio(SLOW, SLOW, str(place), BIRD, limits) == pytest.approx(1, abs=0.3)
     monkeypatch.setattr(query_pairs, "_SLOW_NS", 0)
     assert time_ratio(FAST, SLOW, str(place), BIRD, limits) > 5
-
-
-def test_what_cannot_be_timed(place: Path) -> None:
-    """A query that is refused, or does not end within `seconds`, is a fault."""
-    endless = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT max(i) FROM r"
-    for query, code in (("DROP TABLE t", "SQL_NOT_ALLOWED"), (endless, "TIMEOUT")):
-        with pytest.raises(FaultError) as error:
-            time_ratio(query, FAST, str(place), BIRD, QueryLimits(seconds=0.2))
-        assert error.value.fault.code == code
-
-
-def result(official: float | None, **details: Any) -> Result:
-    """A result of a pair."""
-    return Result(
-        instance_id="q",
-        status="scored",
-        fault=None,
-        score=official,
-        official=official,
-        strict=official,
-        reason="",
-        scorer="sql_match",
-        details=details,
-    )
-
-
-def test_the_numbers_are_birds() -> None:
-    """100 times the mean of the roots of ratio and reward, 0 for what is wrong; what could not be timed or judged is left out."""
-    assert [reward_of(ratio) for ratio in (5, 2, 1.9, 0.97, 0.9, 0.5, 0.3, 0.01)] == [1.25, 1.25, 1, 1, 0.75, 0.75, 0.5, 0.25]
-    results = [result(1, soft_f1=1, time_ratio=4.0), result(1, soft_f1=1, time_ratio=0.25), result(0, soft_f1=0.5), result(None)]
-    numbers = pair_numbers([*results, result(1, soft_f1=1)])
-    assert numbers == {
-        "n": 4,
-        "soft_f1": 3.5 / 4,
-        "n_timed": 2,
-        "ves": pytest.approx(100 * 2.5 / 3),
-        "r_ves": pytest.approx(100 * (1.25**0.5 + 0.5**0.5) / 3),
-    }
-    assert pair_numbers([result(0), result(1, soft_f1=1)]) == {"n": 2, "soft_f1": 0.5}
-    assert pair_numbers([]) == {}
 
 
 def test_a_run_times_right_answers(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,15 +54,6 @@ def test_a_mean_is_the_simplest_corpus_metric() -> None:
         assert (found.estimate, found.low, found.high) == pytest.approx((mean.estimate, mean.low, mean.high))
 
 
-def test_equal_scores_have_no_width_and_a_note() -> None:
-    """The bootstrap cannot know what it has not seen; the note says so."""
-    for method in ("percentile", "basic", "bca"):
-        # The sum of twelve times 0.3 is not 3.6, so that means of resamples lie beside it.
-        found = bootstrap_interval([0.3] * 12, method=method)
-        assert (found.low, found.estimate, found.high, found.se) == (0.3, 0.3, 0.3, 0.0)
-        assert "no resample differs" in found.note
-
-
 def test_bad_segments_are_refused() -> None:
     """No segments, ragged rows and no draws are errors."""
     for table in ([], [[1.0, 2.0], [1.0]]):

@@ -8,27 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.stats.intervals import (
-    ONE_CLUSTER,
     clustered_difference_interval,
     clustered_interval,
-    clustered_score_interval,
     clustered_se,
     t_interval,
 )
 from evalsuite.stats.samples import StatsError
 from tests.models.cluster_robust import bell_mccaffrey
 from tests.properties import examples
-
-SCORES = [0.5, 0.6, 0.7, 0.2, 0.1, 0.15, 0.9, 0.95]
-GROUPS = [0, 0, 0, 1, 1, 1, 2, 2]
-
-
-def test_interval_has_clusters_minus_one_degrees_of_freedom() -> None:
-    """Three clusters of one size: 4.303 standard errors to each side; of unlike sizes it is wider."""
-    found = clustered_interval([*SCORES, 0.7], [*GROUPS, 2])
-    assert (found.high - found.low) / 2 == pytest.approx(4.302653 * found.se)
-    unlike = clustered_interval(SCORES, GROUPS)
-    assert (unlike.high - unlike.low) / 2 > 4.32 * unlike.se
 
 
 @given(st.lists(st.tuples(st.sampled_from("uvwxyz"), st.floats(0, 1)), min_size=3, max_size=25))
@@ -52,33 +39,6 @@ def test_the_closed_form_is_the_matrix_form(items: list[tuple[str, float]]) -> N
     size = len(set(names))
     assert found.cr0 == pytest.approx(max(0.0, sum(map(sum, within))) ** 0.5 / n, abs=1e-7)
     assert (found.cr1, found.n_clusters) == (pytest.approx(found.cr0 * (size / (size - 1)) ** 0.5), size)
-
-
-def test_scores_that_do_not_vary() -> None:
-    """Their errors are 0, with the degrees of freedom of the clusters; of one cluster, or of one score, there is none."""
-    level = clustered_se([0.3] * 6, list("aabbcc"))
-    assert (level.naive, level.cr0, level.cr1, level.cr2, level.miller, level.df, level.note) == (0, 0, 0, 0, 0, pytest.approx(2), "")
-    one, alone = clustered_se([0.25, 0.75], ["a", "a"]), clustered_se([0.25], ["a"])
-    assert (one.mean, one.n, one.n_clusters, one.naive, one.cr2, one.df) == (0.5, 2, 1, pytest.approx(0.25), None, None)
-    assert (alone.naive, alone.cr0, alone.note) == (None, None, ONE_CLUSTER)
-
-
-def test_one_cluster_is_undefined_not_zero() -> None:
-    """Nothing is known of the spread between clusters."""
-    found = clustered_interval([0.1, 0.9, 0.5], ["a", "a", "a"])
-    assert (found.low, found.high, found.se) == (None, None, None)
-    assert "one cluster" in found.note
-
-
-@pytest.mark.parametrize("scores", [[1.0] * 20, [0.0] * 20, [1.0, 0.0] * 10, [0.4, 0.6, 0.5], [0.7] * 9])
-def test_one_cluster_counts_as_one_score(scores: list[float]) -> None:
-    """Its mean has an interval in [0, 1], at least as wide as that of one right or wrong answer is at its narrowest, and a note."""
-    found = clustered_score_interval(scores, ["a"] * len(scores))
-    assert found.low is not None
-    assert found.high is not None
-    assert 0 <= found.low <= found.estimate <= found.high <= 1
-    assert found.high - found.low >= 0.79
-    assert (found.se, "one cluster" in found.note) == (None, True)
 
 
 def test_a_missing_cluster_is_an_error() -> None:

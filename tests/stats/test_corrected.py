@@ -50,15 +50,6 @@ def test_clusters_are_independent_and_not_their_cases(share: float, n_clusters: 
     assert naive < 0.8 * 150
 
 
-def test_the_fewest_clusters() -> None:
-    """Clusters of one case each are no clusters; labels of a single cluster show nothing of the others."""
-    both, others = [(1.0, 1.0), (0.0, 0.0), (1.0, 0.0)], [1.0, 0.0]
-    assert corrected_mean(both, others, clusters="abcde") == corrected_mean(both, others)
-    for clusters in ("aaaaa", "aaabb"):
-        found = cut_to_scale(corrected_mean(both, others, clusters=clusters), [0, 1])
-        assert (found.low, found.high) == (0, 1)
-
-
 def test_a_good_judge_shortens_and_a_blind_one_does_not_harm() -> None:
     """The width beside that of the labels alone."""
 

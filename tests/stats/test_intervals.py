@@ -45,24 +45,6 @@ def test_t_interval_equals_scipy() -> None:
     assert narrower.high < found.high
 
 
-@pytest.mark.parametrize(("scores", "note"), [([0.4], "one score"), ([2.5, 2.5, 2.5], "all scores are equal")])
-def test_t_is_undefined_without_variation(scores: list[float], note: str) -> None:
-    """One score and equal scores have no interval, and a note says why: never +-0."""
-    found = t_interval(scores)
-    assert (found.low, found.high, found.se) == (None, None, None if len(scores) == 1 else 0.0)
-    assert note in found.note
-
-
-def test_bounded_interval_is_between_jeffreys_and_clopper_pearson() -> None:
-    """Of 0/1 scores its limits are those of a beta with 0.7 of a further score: Jeffreys has half, Clopper and Pearson a whole one."""
-    found = bounded_interval([1.0] * 21 + [0.0] * 9)
-    jeffreys, exact = (proportion_interval(21, 30, method=name) for name in ("jeffreys", "clopper_pearson"))
-    assert exact.low is not None
-    assert jeffreys.low is not None
-    assert exact.low < found.low < jeffreys.low
-    assert jeffreys.high < found.high < exact.high
-
-
 def test_bounded_interval_knows_its_scale() -> None:
     """The same scores on 1..5 give the interval mapped to 1..5."""
     unit = bounded_interval(SKEWED)
@@ -75,24 +57,6 @@ def test_bounded_interval_knows_its_scale() -> None:
         for interval in (bounded_interval, score_interval):
             with pytest.raises(StatsError, match=r"^low and high must be two numbers, the low one first, not "):
                 interval([1.0, 1.0], low=low, high=high)
-
-
-def test_equal_scores_count_as_zero_or_one() -> None:
-    """Thirty scores of 1.0 or of 0.5 get Wilson's width and a note."""
-    for level, successes in ((1.0, 30), (0.5, 15)):
-        found = bounded_interval([level] * 30)
-        assert (found.low, found.high) == pytest.approx(wilson_interval(successes, 30))
-        assert "all scores are equal" in found.note
-
-
-@pytest.mark.parametrize(
-    ("scores", "method"),
-    [([1, 0, 1], "wilson"), ([0.5, 0, 1], "bounded"), ([0.5, 3, 1], "t"), ([True, False], "wilson"), ([-0.1, 0.2], "t")],
-)
-def test_auto_picks_by_the_scores(scores: list[float], method: str) -> None:
-    """0/1 scores get Wilson, scores in [0, 1] the bounded interval, all others t."""
-    assert score_interval(scores).method == method
-    assert confidence_interval(scores) == score_interval(scores)
 
 
 def test_short_entry_takes_each_method() -> None:

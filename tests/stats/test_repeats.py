@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evalsuite.analysis.leaderboard.reliability import ModelSamples
 from evalsuite.reports.analysis_documents import noise_words
-from evalsuite.stats.intervals import clustered_score_interval, clustered_se, count_repeats, wilson_interval
+from evalsuite.stats.intervals import clustered_score_interval, clustered_se, count_repeats
 from evalsuite.stats.samples import StatsError
 from tests.properties import examples
 
@@ -23,24 +23,6 @@ def test_passes_are_those_of_all_choices(questions: list[list[float]]) -> None:
         chosen = [list(itertools.combinations(row, passes.k)) for row in questions]
         assert passes.any == pytest.approx(np.mean([np.mean([max(some) for some in row]) for row in chosen]))
         assert passes.all == pytest.approx(np.mean([np.mean([min(some) for some in row]) for row in chosen]))
-
-
-def test_errors_are_over_questions() -> None:
-    """The standard error of pass@1 is that of the means of the questions; one question has none."""
-    found = count_repeats([[1, 1], [0, 1], [0, 0], [1, 1]])
-    assert found.passes[0].any_se == pytest.approx(np.std([1, 0.5, 0, 1], ddof=1) / 2)
-    assert count_repeats([[1, 0]]).passes[0].any_se is None
-    assert found.passes[1].all_interval_95 == pytest.approx(wilson_interval(2, 4))
-    # No interval is without width: five questions that all passed do not show that each will.
-    assert count_repeats([[1, 1]] * 5).passes[1].any_interval_95 == pytest.approx(wilson_interval(5, 5))
-
-
-def test_a_question_that_never_passes_may_have_been_missed() -> None:
-    """Of 30 questions 29 always pass and one in 8 of 20 samples: one in ten may never pass, so the interval is not a thousandth wide."""
-    passes = count_repeats([[1] * 20] * 29 + [[1] * 8 + [0] * 12]).passes[9]
-    low, high = passes.any_interval_95
-    assert 0.9999 < passes.any < high < 1
-    assert low == pytest.approx(0.904, abs=0.001)
 
 
 def test_questions_of_a_cluster_count_together() -> None:
@@ -92,12 +74,6 @@ def test_what_halves_the_width_does() -> None:
     assert (steady.samples_to_halve, steady.questions_to_halve) == (None, 600)
     # The questions make a quarter of the variance: no number of samples leaves nothing of their own.
     assert count_repeats([[-5.0, -2.0, 1.0], [-3.0, 0.0, 3.0], [-1.0, 2.0, 5.0]]).samples_to_halve is None
-
-
-def test_unequal_samples_count_each_question_once() -> None:
-    """A question with four samples weighs as much as one with one; no k beyond the least is answered."""
-    found = count_repeats([[1, 1, 1, 1], [0]])
-    assert (found.interval.estimate, found.n_samples, len(found.passes)) == (0.5, (1, 4), 1)
 
 
 def test_nothing_is_refused_and_sameness_is_not_split() -> None:

@@ -93,18 +93,6 @@ def test_invalid_arguments_are_value_errors(made: dict[str, Any], ran: dict[str,
         suite.run("r", **ran)
 
 
-def test_bertscore_says_where_a_model_comes_from() -> None:
-    """Without a model the hint says `config`; the packaged one that knows spellings only works and says so."""
-    with pytest.raises(ValueError, match="model") as raised:
-        TestSuite("near", "bertscore", input_text_list=INPUTS, reference_output_list=REFERENCES)
-    assert "config" in raised.value.hint  # type: ignore[attr-defined]
-    suite = TestSuite("near", "bertscore", input_text_list=INPUTS, reference_output_list=REFERENCES, config={"model": "tiny"})
-    run = suite.run("r", candidate_output_list=["2023", "Pari"])
-    assert run.scores[0] == pytest.approx(1)
-    assert 0 < (run.scores[1] or 0) < 1
-    assert "spellings only" in run.test_cases[1].reason
-
-
 def test_scores_on_benchs_scales() -> None:
     """Hedging is 1 where it is used, reading ease has no bounds; in a comparison more hedging is lost."""
     suite = TestSuite("hedged", "hedging_language", input_text_list=INPUTS)

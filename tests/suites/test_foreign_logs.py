@@ -80,48 +80,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_promptfoo_gives_a_run_for_each_provider(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Labels, rendered prompts, the variable that the assertion names, and no 0 for a provider that failed; a second one adds nothing."""
-    (place / "r.json").write_text(json.dumps(promptfoo()))
-    found = imported(capsys, "r.json")
-    assert (found["format"], found["suite"]) == ("promptfoo", "capitals")
-    assert [(run["name"], run["n"], run["theirs"]) for run in found["runs"]] == [("small", 3, 1.0), ("large", 3, 0.5)]
-    first = {"source_id": "1", "input": "Answer: Capital of Italy?", "reference": "Rome", "output": "Milan", "theirs": 0.0}
-    assert found["runs"][1]["cases"][1] == first
-    assert found["runs"][1]["cases"][2]["theirs"] is None
-    assert main(["compare", "small", "large"]) == EXIT_OK
-    out = capsys.readouterr().out
-    assert "large against small: 1 instance lost" in out
-    assert "Milan" in out
-    assert main(["import", "r.json"]) == EXIT_OK
-    assert "all of it was there already" in capsys.readouterr().out
-
-
-def test_inspect_logs_are_read_from_both_forms(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An archive and its JSON say the same; a broken sample of the archive costs itself."""
-    samples = [inspect_sample(at, output) for at, output in enumerate(("Paris", "Milan", "Oslo"))]
-    (place / "log.json").write_text(json.dumps({**ABOUT, "samples": samples}))
-    found = imported(capsys, "log.json")
-    run = found["runs"][0]
-    assert (found["format"], found["suite"], run["n"]) == ("inspect", "geo", 3)
-    assert run["theirs"] == pytest.approx(2 / 3)
-    assert "mock/model" in run["name"]
-    assert [case["source_id"] for case in run["cases"]] == ["q0", "q1", "q2"]
-    assert run["cases"][0]["input"] == "Be brief.\n\nCapital of France?"
-    assert run["cases"][1] == {"source_id": "q1", "input": QUESTIONS[1][0], "reference": "Rome", "output": "Milan", "theirs": 0.0}
-    with zipfile.ZipFile(place / "log.eval", "w") as archive:
-        archive.writestr("header.json", json.dumps(ABOUT))
-        for sample in samples:
-            archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
-        archive.writestr("samples/q9_epoch_1.json", "{")
-        archive.writestr("samples/q8_epoch_1.json", json.dumps({**samples[0], "epoch": float("inf")}))
-    assert main(["import", "log.eval", "--name", "other", "--json"]) == EXIT_OK
-    said = capsys.readouterr()
-    assert json.loads(said.out)["runs"][0]["cases"] == run["cases"]
-    assert "samples/q9_epoch_1.json" in said.err
-    assert "samples/q8_epoch_1.json" in said.err
-
-
 def test_epochs_of_a_sample_are_a_cluster(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Three samples answered four times are three units, for the log's verdicts and for ours; why Inspect's number differs is said."""
     log = json.loads(inspect_log(1))
@@ -139,15 +97,6 @@ def test_epochs_of_a_sample_are_a_cluster(place: Path, capsys: pytest.CaptureFix
         assert clustered["n_clusters"] == 3
         assert clustered["interval_95"][0] < 0.2
         assert entry.run["groups"]["q1"] == ["q1", "q1.epoch2", "q1.epoch3", "q1.epoch4"]
-
-
-def test_repeats_of_promptfoo_are_a_cluster(place: Path) -> None:
-    """Under --repeat a test has another index each time, and the same variables."""
-    log = promptfoo()
-    log["results"]["results"] += [{**row, "testIdx": row["testIdx"] + 3} for row in log["results"]["results"]]
-    (place / "r.json").write_text(json.dumps(log))
-    assert main(["import", "r.json"]) == EXIT_OK
-    assert [entry.run["groups"] for entry in find_runs()] == [{"0": ["0", "3"], "1": ["1", "4"], "2": ["2", "5"]}] * 2
 
 
 def test_lm_eval_gives_a_run_for_each_filter(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,15 +226,6 @@ def test_a_reference_is_what_answers_are_compared_with(place: Path, asserted: An
     assert read_log(place / "log.json").runs[0].cases[0].reference == reference
 
 
-def test_a_provider_that_failed_is_no_wrong_answer_here_either(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where it gave no answer our scorer scores nothing, and says so; its other answers are scored."""
-    (place / "log.json").write_text(json.dumps(promptfoo()))
-    assert main(["import", "log.json", "--scorer", "string_match"]) == EXIT_OK
-    assert "note: large: the log has no answer to 1 sample; string_match does not score it" in capsys.readouterr().err
-    scored = {entry.metadata["run_name"]: len(list(entry.results())) for entry in find_runs(suite="capitals")}
-    assert [scored[f"{name} by string_match"] for name in ("small", "large")] == [3, 2]
-
-
 @pytest.mark.parametrize("prompts", [["2 + 2 ="], ["2 + 2 =", ""]], ids=["acc", "acc_mutual_info"])
 def test_a_choice_between_continuations_is_the_likeliest(place: Path, capsys: pytest.CaptureFixture[str], prompts: list[str]) -> None:
     """Multiple choice: the output is a continuation, and so is a target that is its number; without the question it is no answer."""
@@ -377,32 +317,6 @@ def promptfoo_log(wrong: int) -> str:
     rows[wrong] = {**rows[wrong], "response": {"output": "Milan"}, "success": False, "score": 0.0}
     value["results"]["results"] = rows[wrong:] + rows[:wrong]
     return json.dumps(value)
-
-
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [(lm_eval_log, "samples_geo.jsonl"), (inspect_log, "log.json"), (promptfoo_log, "r.json")],
-    ids=["lm-eval", "inspect", "promptfoo"],
-)
-def test_another_log_is_another_run(place: Path, capsys: pytest.CaptureFixture[str], make: Any, name: str) -> None:
-    """A second log under the same names is not dropped; the same bytes are there already, whatever the file is called."""
-    names = []
-    for folder, wrong in (("a", 1), ("b", 2), ("c", 0)):
-        (place / folder).mkdir()
-        (place / folder / name).write_text(make(wrong))
-        found = imported(capsys, f"{folder}/{name}")
-        names.append(found["runs"][0]["name"])
-        assert [case["theirs"] for case in found["runs"][0]["cases"]].count(0.0) == 1
-    assert len(set(names)) == 3
-    assert main(["compare", *names[:2]]) == EXIT_OK
-    assert "1 / 1 / 1" in capsys.readouterr().out
-    (place / "copy of it.jsonl" if name.endswith("l") else place / "copy of it.json").write_text(make(2))
-    copied = imported(capsys, "copy of it.jsonl" if name.endswith("l") else "copy of it.json")
-    assert (copied["runs"][0]["name"], len(list((place / ".evalsuite/runs").iterdir()))) == (names[1], 3)
-    assert main(["import", f"a/{name}"]) == EXIT_OK
-    said = capsys.readouterr().out
-    assert "all of it was there already" in said
-    assert names[0] in said
 
 
 def test_the_next_step_of_a_second_log_compares_it_with_the_first(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

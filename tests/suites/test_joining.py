@@ -7,7 +7,6 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_OK, EXIT_USAGE
-from evalsuite.reports.test_suite import TestSuite
 from evalsuite.suites.stored_suites import load_suite
 from tests.conftest import copy_of
 
@@ -104,23 +103,6 @@ def test_a_file_that_contradicts_is_refused(place: Path, capsys: pytest.CaptureF
     assert main(["suite", "run", "capitals", "run", "--from", name, "--candidate-column", "out"]) == EXIT_USAGE
     assert says in capsys.readouterr().err
     assert not (place / ".evalsuite/runs").exists()
-
-
-def test_columns_of_one_file_are_runs(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two candidate columns give two runs that are named by them and can be compared."""
-    (place / "wide.csv").write_text("id,gpt,claude\nq2,Rome,Rome\nq1,Paris,Lyon\nq3,Oslo,Bergen\n")
-    assert main(["suite", "run", "capitals", "--from", "wide.csv", "--candidate-column", "gpt", "--candidate-column", "claude"]) == EXIT_OK
-    assert main(["compare", "gpt", "claude"]) == EXIT_OK
-    assert "claude against gpt: 2 instances lost" in capsys.readouterr().out
-
-
-def test_equal_questions_take_their_rows_in_order(tmp_path: Path) -> None:
-    """A question that stands twice in the suite has two rows, in their order."""
-    suite = TestSuite(
-        "twice", "string_match", input_text_list=["Q?", "R?", "Q?"], reference_output_list=["a", "b", "c"], root=tmp_path / "x"
-    )
-    (tmp_path / "c.csv").write_text("input,candidate_output\nQ?,a\nQ?,c\nR?,b\n")
-    assert suite.run("run", candidate_data_path=tmp_path / "c.csv").scores == [1, 1, 1]
 
 
 def test_ids_that_cannot_be_ids_are_counted(place: Path) -> None:

@@ -37,15 +37,6 @@ def test_a_scorer_of_ones_own(tmp_path: Path) -> None:
         TestSuite("bare", scorer, input_text_list=INPUTS, root=tmp_path)
 
 
-def test_a_function_scores_a_suite(tmp_path: Path) -> None:
-    """A function of (answer, reference) is enough; what has no `run_batch` and cannot be called is refused."""
-    suite = TestSuite("own", _equal, input_text_list=INPUTS, reference_output_list=REFERENCES, root=tmp_path)
-    assert suite.run("r", candidate_output_list=["Paris", "Milan", "Oslo"]).scores == [1, 0, 1]
-    for wrong in (5, Typos):
-        with pytest.raises(UsageError, match="is not a scorer"):
-            TestSuite("other", wrong, input_text_list=INPUTS, reference_output_list=REFERENCES, root=tmp_path)
-
-
 def test_scorers_of_one_name_are_those_of_their_suites(tmp_path: Path) -> None:
     """Two functions of one name, as lambdas, and gold with a plugin of that name: each suite, reloaded too, and gold have theirs."""
     data: dict[str, Any] = {"input_text_list": INPUTS, "reference_output_list": REFERENCES, "root": tmp_path}

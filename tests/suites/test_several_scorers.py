@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 import evalsuite
-from evalsuite.analysis.leaderboard import compare
-from evalsuite.analysis.leaderboard.pairing import side_of
 from evalsuite.cli import main
 from evalsuite.core.errors import EvalsuiteError, GoldError, UsageError
 from evalsuite.gold.layouts import read_gold
@@ -73,14 +71,6 @@ def test_each_scorer_has_a_column_in_every_report_and_one_is_the_score(tmp_path:
         assert [row["f1"] for row in csv.DictReader(file)] == ["0.6666666666666666", "1", "0", "0"]
 
 
-def test_what_was_not_handed_in_is_worth_0_to_each_scorer(tmp_path: Path) -> None:
-    """A missing answer counts in every column, as it does in the score."""
-    gold = _gold(tmp_path / "gold", {"scorers": ["f1", "exact_match"]})
-    run = evalsuite.evaluate(_handed_in(tmp_path / "a", ["the cat sat on the mat"]), gold, save=False, isolation="none")
-    row = run.summary.by_scorer["exact_match"]
-    assert (row["n"], row["n_judged"], row["score"]) == (4, 4, 0.25)
-
-
 def test_an_outage_of_one_scorer_leaves_only_its_column_open_and_a_resumed_run_fills_it(
     tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,25 +94,6 @@ def test_an_outage_of_one_scorer_leaves_only_its_column_open_and_a_resumed_run_f
     assert "llm_judge 4/4" in said
     assert "41.7 %" in said
     assert len(server.asked) == 6
-
-
-def test_compare_tests_all_scorers_with_holm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row a scorer, each the row that a suite of it alone gives, with p-values adjusted over all of them."""
-    monkeypatch.chdir(tmp_path)
-    _handed_in(tmp_path / "a", ANSWERS), _handed_in(tmp_path / "b", BETTER)
-    differences = {}
-    for name, suite in (("several", {"scorers": ["f1", "ter"]}), *((one, {}) for one in ("f1", "ter"))):
-        gold = _gold(tmp_path / name, suite, scorer="f1" if name == "several" else name)
-        runs = [evalsuite.evaluate(folder, gold, save=False, isolation="none") for folder in ("a", "b")]
-        sides = [side_of(label, run.to_json(), run.results) for label, run in zip("ab", runs, strict=True)]
-        differences[name] = compare(sides).candidates[0]
-    rows = {row.name: row for row in differences["several"].by_scorer}
-    assert list(rows) == ["f1", "ter"]
-    assert differences["several"].total.difference == differences["f1"].total.difference
-    for name, row in rows.items():
-        alone = differences[name].total
-        assert (row.difference, row.p, row.wins, row.losses) == (alone.difference, alone.p, alone.wins, alone.losses)
-    assert [row.p_adjusted for row in rows.values()] == [min(1.0, 2 * min(row.p or 1.0 for row in rows.values()))] * 2
 
 
 def test_a_leaderboard_has_a_column_for_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from evalsuite.runs.history_index import query
 from evalsuite.suites.stored_suites import SuiteError, delete_suite, list_suites, load_suite, rename_suite, save_suite, slug
 from tests.command_server import command_server
 from tests.runs.store.every_moment import killed
-from tests.suites.made import INPUTS, METADATA, REFERENCES, Frame, capitals
+from tests.suites.made import INPUTS, REFERENCES, Frame, capitals
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -42,26 +42,6 @@ def test_a_damaged_suite_file_is_named(tmp_path: Path, changed: dict[str, object
     with pytest.raises(SuiteError, match="not a suite file"):
         load_suite("capitals", tmp_path)
     assert list_suites(tmp_path) == []
-
-
-def test_a_run_scores_each_case_in_order(tmp_path: Path) -> None:
-    """Scores stand in case order, and the outputs beside them."""
-    made = capitals(tmp_path).run("r1", candidate_output_list=["It is Paris", "Milan", "Oslo"])
-    assert made.scores == [1, 0, 1]
-    assert made.output == ("It is Paris", "Milan", "Oslo")
-
-
-def test_everything_said_of_a_suite_and_a_run_is_kept(tmp_path: Path) -> None:
-    """Every metadata field of a run and the suite's description come back from disk."""
-    suite = capitals(tmp_path)
-    made = suite.run("r1", candidate_output_list=["a", "b", "c"], context_list=["x", "y", "z"], **METADATA)
-    stored = load_suite("capitals", tmp_path)
-    assert (stored.description, stored.scorer, [case.input for case in stored.test_cases]) == ("three of them", "string_match", INPUTS)
-    entry = one_run(made.id, tmp_path / "runs")
-    assert {key: entry.metadata[key] for key in METADATA} == METADATA
-    assert entry.metadata["suite_id"] == stored.id
-    contexts = json.loads((made.run.submission.folder / "contexts.json").read_text())
-    assert list(contexts.values()) == ["x", "y", "z"]
 
 
 def test_a_suite_is_reloaded_by_name_alone(tmp_path: Path) -> None:
@@ -173,23 +153,6 @@ def test_a_run_is_saved_once(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="the run 'r' is saved already"):
         made.save()
     assert issubclass(SuiteError, ValueError)
-
-
-def test_a_blank_cell_is_named_by_its_row(tmp_path: Path) -> None:
-    """A missing reference in a CSV is an error with its row, never the text "nan"."""
-    (tmp_path / "d.csv").write_text("input,reference_output\na,x\nb,\n")
-    with pytest.raises(UsageError, match="row 2: the reference column 'reference_output' is blank"):
-        TestSuite("s", "string_match", reference_data_path=tmp_path / "d.csv", root=tmp_path)
-
-
-def test_a_text_may_hold_any_end_of_a_line(tmp_path: Path) -> None:
-    """U+2028 in a JSONL file or a name ends no line: the case is read whole, and a renamed suite keeps a readable suite.yaml."""
-    row = {"input": "a\u2028b\x85c", "reference_output": "x\u2028y"}
-    (tmp_path / "d.jsonl").write_text(json.dumps(row, ensure_ascii=False) + "\r\n\n", encoding="utf-8", newline="")
-    made = TestSuite("line\u2028end", "string_match", reference_data_path=tmp_path / "d.jsonl", root=tmp_path)
-    assert [(case.input, case.reference_output) for case in made.suite.test_cases] == [(row["input"], row["reference_output"])]
-    rename_suite("line\u2028end", "plain", tmp_path)
-    assert (tmp_path / "suites" / "plain" / "gold" / "suite.yaml").read_text(encoding="utf-8") == 'name: "plain"\n'
 
 
 def test_runs_are_refused_with_both_numbers(tmp_path: Path) -> None:

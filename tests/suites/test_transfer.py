@@ -7,9 +7,8 @@ import pytest
 
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import raw_value
-from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.history import find_runs, one_run, tag_run
-from evalsuite.suites.stored_suites import SuiteError, load_suite, new_suite, save_suite
+from evalsuite.suites.stored_suites import load_suite, new_suite, save_suite
 from evalsuite.suites.transfer import export_suite, import_suites
 from tests.suites.made import INPUTS, METADATA, REFERENCES, capitals
 
@@ -112,18 +111,6 @@ def test_minus_one_on_a_scale_that_goes_below_zero(tmp_path: Path, other: float,
     import_suites(tmp_path, tmp_path / "new")
     (entry,) = find_runs(tmp_path / "new" / "runs")
     assert [raw_value(result) for result in entry.results()] == values
-
-
-def test_a_bench_suite_of_a_scorer_that_is_not_here(tmp_path: Path) -> None:
-    """Its cases and runs are taken as they are; a run of it says what is missing."""
-    cases = [{"id": "c1", "input": "q", "reference_output": "a"}]
-    suite = {"id": "5", "name": "own", "scoring_method": {"name": "trigrams", "type": "custom", "config": {"n": 3}}, "test_cases": cases}
-    (tmp_path / "suite.json").write_text(json.dumps(suite))
-    assert import_suites(tmp_path / "suite.json", tmp_path) == ["own"]
-    stored = load_suite("own", tmp_path)
-    assert (stored.scorer, stored.extra["bench_config"]) == ("trigrams", {"n": 3})
-    with pytest.raises(SuiteError, match="'trigrams' is not loaded"):
-        TestSuite("own", root=tmp_path).run("r", candidate_output_list=["a"])
 
 
 @pytest.mark.parametrize(

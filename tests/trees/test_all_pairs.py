@@ -1,13 +1,12 @@
 """Matrices of all pairs of elements are what each pair gives alone: fields by their rows, Treeval's counters and scores by a walk."""
 
 import random
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evalsuite.trees.all_pairs import Grid, InnerLists
 from evalsuite.trees.field_matching import ContentOrder, FieldGrid, compat_fits, score_matrix
 from evalsuite.trees.field_results import ComparatorResult, tally
 from evalsuite.trees.record_scoring import Scoring, Walk
@@ -133,35 +132,6 @@ def test_a_column_is_compared_as_each_of_its_pairs(compare: Any, compat: bool) -
             found = score_matrix(node, gold, answer, compat=compat)
             expected = [[walk.unit(node, g, e, "", ()).score for e in answer] for g in gold]
             assert np.array_equal(found, np.array(expected)), (gold, answer)
-
-
-def test_many_lists_are_crossed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many gold lists at once as the bound allows, at least one; a single list, or few elements, at once."""
-    crossed: list[tuple[int, int]] = []
-
-    class Lists(InnerLists):
-        def cross(self, gold: Any, answered: Any) -> Grid:  # type: ignore[override]
-            crossed.append((len(gold), len(answered)))
-            return Grid(len(gold), len(answered))
-
-    monkeypatch.setattr("evalsuite.trees.all_pairs.CELLS_AT_ONCE", 20)
-    for sizes, parts in (([2, 3, 1, 4], [(5, 4), (5, 4)]), ([2, 3, 1, 3, 1], [(5, 4), (5, 4)]), ([6, 1, 1], [(6, 4), (2, 4)]),
-        ([1, 6], [(1, 4), (6, 4)]),
-                         ([9], [(9, 4)]), ([2, 3], [(5, 4)])):  # fmt: skip
-        crossed.clear()
-        lists = Lists([[0] * size for size in sizes], [[0] * 3, [0]])
-        assert [part for part, _ in lists._blocks()] == [slice(*bounds) for bounds in slices_of(sizes, [n for n, _ in parts])]
-        assert crossed == parts
-
-
-def slices_of(sizes: list[int], parts: list[int]) -> list[tuple[int, int]]:
-    """The bounds of the lists in each part."""
-    ends, at = [0], 0
-    for part in parts:
-        while part > 0:
-            part, at = part - sizes[at], at + 1
-        ends.append(at)
-    return list(pairwise(ends))
 
 
 def test_the_order_by_content_ignores_what_the_schema_does() -> None:

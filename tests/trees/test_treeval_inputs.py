@@ -89,24 +89,6 @@ def test_the_default_metrics_are_the_sound_ones() -> None:
     }  # fmt: skip
 
 
-def test_own_metric() -> None:
-    """A function (prediction, reference) -> number is a metric by its name; results say which metrics were used."""
-    found = treeval_score(
-        [{"a": "abcd"}],
-        [{"a": "ab"}],
-        {"a": "string"},
-        metrics={"share": lambda p, r: len(r) / len(p)},
-        types_metrics={"string": ["share"]},
-    )
-    assert found.score == 0.5
-    assert "string=share" in found.signature
-    assert "string=levenshtein" in treeval_score([{"a": "x"}], [{"a": "x"}], {"a": "string"}).signature
-    for entry, shown in ((["levenshtein", "exact_match"], "levenshtein+exact_match"), ({*"ab", "c"}, "a+b+c")):
-        metrics = {name: lambda *_: 1.0 for name in entry if len(name) == 1}
-        result = treeval_score([{"a": "x"}], [{"a": "x"}], {"a": "string"}, metrics=metrics, types_metrics={"string": entry})
-        assert f"|string={shown}|" in result.signature
-
-
 def test_files_stay_in_step(tmp_path: Path) -> None:
     """A file that cannot be read keeps its place as null with a reason; a byte order mark is no fault."""
     gold, got = tmp_path / "gold", tmp_path / "got"
@@ -125,25 +107,6 @@ def test_files_stay_in_step(tmp_path: Path) -> None:
     assert 0 < treeval_score(predictions.values, references.values, {"x": "integer"}).score < 1
     with pytest.raises(ValueError, match="two files have the id 'a'"):
         load_json_files([gold / "a.json", got / "a.json"])
-
-
-def test_scorer() -> None:
-    """One record or several; where the reference raises official is 0 with the reason, strict stands."""
-    schema = {"a": ["string"], "b": "integer"}
-    right = tree_score({"a": ["x", "y"], "b": 1}, gold={"a": ["y", "x"], "b": 1}, schema=schema)
-    assert (right.official, right.strict, right.flip) == (1, 1, "")
-    empty = tree_score({"a": [], "b": 1}, gold={"a": [], "b": 1}, schema=schema)
-    assert (empty.official, empty.strict, empty.flip) == (0, 1, "the reference raises")
-    assert "hang" in empty.reason
-    short = tree_score([{"a": ["x"], "b": 1}], gold=[{"a": ["x"], "b": 1}, {"a": ["z"], "b": 2}], schema=schema)
-    assert short.strict is not None
-    assert 0 < short.strict < 1
-    for junk in (None, "text", 3, [], {}, [[]], float("nan"), {"a": {"b": 1}, "b": [1]}):
-        found = tree_score(junk, gold={"a": ["x"], "b": 1}, schema=schema)
-        assert (found.official, found.strict) == (0, 0)
-        assert found.reason
-        assert found.strict_reason
-        json.dumps(found.details)
 
 
 class Ranged:

@@ -7,33 +7,9 @@ import pytest
 
 from evalsuite import score
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.scorers.metrics import METRICS, get_metric
+from evalsuite.scorers.metrics import get_metric
 from evalsuite.trees import treeval_score
 from tests.scorers.metrics.hash_embedder import HashEmbedder
-
-BOUNDED = [
-    name for name in ("f1", "bleu", "chrf", "rouge1", "rougeL", "jaro_winkler", "word_count_match") if get_metric(name).high is not None
-]
-
-
-@pytest.mark.parametrize("name", BOUNDED)
-def test_a_text_metric_scores_a_leaf(name: str) -> None:
-    """An exact copy is 1, and a near one the metric's own value on [0, 1]."""
-    schema = {"title": "string"}
-    same = treeval_score([{"title": "the big cat"}], [{"title": "the big cat"}], schema, types_metrics={"string": [name]})
-    near = treeval_score([{"title": "the cat"}], [{"title": "the big cat"}], schema, types_metrics={"string": [name]})
-    metric = get_metric(name)
-    assert same.score == pytest.approx(1)
-    assert near.score == pytest.approx(metric.unit(metric.evaluate("the cat", "the big cat")))
-
-
-def test_metrics_that_cannot_score_a_leaf_say_so() -> None:
-    """An unknown name is met with the near one, a metric without bounds with what it lacks."""
-    with pytest.raises(ValueError, match="did you mean 'bleu'"):
-        treeval_score([{"a": "x"}], [{"a": "x"}], {"a": "string"}, types_metrics={"string": ["blue"]})
-    unbounded = next(name for name in METRICS if name not in ("composite", "llm_judge") and get_metric(name).high is None)
-    with pytest.raises(ValueError, match="has no bounds"):
-        treeval_score([{"a": "x"}], [{"a": "x"}], {"a": "string"}, types_metrics={"string": [unbounded]})
 
 
 def test_bertscore_of_a_leaf_gets_its_options() -> None:
@@ -53,38 +29,6 @@ def test_bertscore_of_a_leaf_gets_its_options() -> None:
     wrong = {"near": {"bertscore": {"modle": "x"}}}
     with pytest.raises(UsageError, match=r"metric 'near'.*unknown option 'modle'.*did you mean 'model'"):
         score("tree_score", found, gold=gold, schema={"t": ["string"]}, metrics=wrong, types_metrics={"string": "near"})
-
-
-class Shares:
-    """A metric of a corpus: the share of characters that all answers have of all references."""
-
-    name = "shares"
-
-    def __init__(self) -> None:
-        self.sizes: list[int] = []
-
-    def compute(self, predictions: list[Any], references: list[Any]) -> dict[str, Any]:
-        """{name: share}."""
-        self.sizes.append(len(predictions))
-        most = sum(max(len(p), len(r)) for p, r in zip(predictions, references, strict=True))
-        return {"shares": sum(min(len(p), len(r)) for p, r in zip(predictions, references, strict=True)) / most, "other": 5}
-
-
-def test_a_metric_of_a_corpus_is_asked_for_all_leaves_of_a_type() -> None:
-    """`compute(predictions=, references=)` gets the pairs of a leaf, and of all leaves of a type: the whole is no mean of means."""
-    gold = [{"a": "x" * 90, "b": {"c": "y"}}, {"a": "x" * 5, "b": {"c": "y" * 4}}]
-    found = [{"a": "x" * 45, "b": {"c": "y"}}, {"a": "x" * 5, "b": {"c": "y" * 4}}]
-    metric = Shares()
-    result = treeval_score(found, gold, {"a": "string", "b": {"c": "string"}}, metrics=[metric], types_metrics={"string": "shares"})
-    assert result.tree["a"]["shares"]["shares"] == pytest.approx(50 / 95)
-    assert result.tree["b"]["c"]["shares"]["shares"] == 1
-    assert result.per_metric["shares"] == result.per_leaf_type["string"]["shares"] == pytest.approx(55 / 100)
-    assert result.score == pytest.approx(0.55)
-    assert max(metric.sizes) == 4
-    lists = treeval_score(
-        [{"l": ["bb", "a"]}], [{"l": ["a", "bb"]}], {"l": ["string"]}, metrics=[metric], types_metrics={"string": "shares"}
-    )
-    assert lists.score == 1
 
 
 def test_a_metric_of_a_corpus_that_gives_nothing_usable_is_a_fault() -> None:

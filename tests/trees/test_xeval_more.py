@@ -14,30 +14,14 @@ from evalsuite.trees import (
     TreeLimits,
     evaluate,
     infer_schema,
-    register,
     reset_type_defaults,
     rows_of,
     set_type_default,
-    unregister,
 )
-from evalsuite.trees.field_results import FieldReport, Notice, field_details
+from evalsuite.trees.field_results import FieldReport, field_details
 from tests.trees.test_xeval_sound import BEST_FIT, NUMBER, SEMANTIC, TEXT, a_list, an_object, one
 
 ANY = "x-eval-any-of"
-
-
-def always(gold: Any, extracted: Any, params: Any) -> ComparatorResult:
-    """A comparator that takes everything."""
-    return ComparatorResult(1.0, "always")
-
-
-def never(gold: Any, extracted: Any, params: Any) -> ComparatorResult:
-    """A comparator that takes nothing."""
-    return ComparatorResult(0.0, "never")
-
-
-def quiet(_: Notice) -> None:
-    """Remarks do not matter here."""
 
 
 def test_alternatives_before_a_judge() -> None:
@@ -46,18 +30,6 @@ def test_alternatives_before_a_judge() -> None:
     schema, run = an_object(a=SEMANTIC, b=TEXT), {"comparators": {"semantic": SemanticBatchComparator(judge)}}
     assert one({"a": {ANY: ["small", "big"]}, "b": "x"}, {"a": "huge", "b": "y"}, schema, **run).mean_f1 == 0.5
     assert len(judge.calls) == 2
-
-
-def test_transforms_of_a_run() -> None:
-    """A transform may be registered, or given to one run."""
-    schema = an_object(a={**TEXT, "x-eval-transform": ["no_dots"]})
-    no_dots = {"no_dots": lambda value, _: value.replace(".", "")}
-    assert one({"a": "a.b"}, {"a": "ab"}, schema, transforms=no_dots).mean_f1 == 1.0
-    register("no_dots", no_dots["no_dots"], kind="transform")
-    try:
-        assert one({"a": "a.b"}, {"a": "ab"}, schema).mean_f1 == 1.0
-    finally:
-        unregister("no_dots", kind="transform")
 
 
 def test_type_defaults() -> None:

@@ -6,15 +6,11 @@ import pytest
 
 from evalsuite.trees import (
     ComparatorResult,
-    GoldValidationError,
     NullHandling,
     RunResult,
     SchemaError,
     SemanticBatchComparator,
-    annotate_xeval,
     evaluate,
-    infer_schema,
-    parse_eval_schema,
     reclassify_nulls,
     validate_gold,
 )
@@ -50,27 +46,6 @@ def broken_judge(items: list[Any]) -> list[Any]:
     raise ConnectionError("no route")
 
 
-def test_quick_start() -> None:
-    """The seed README's quick start gives P = R = F1 = 0.50, records 2/3 and 1/3."""
-    gold = [
-        {"method": "sputtering", "temperature": 300, "lab_id": "A1"},
-        {"method": "evaporation", "temperature": 450, "lab_id": "B2"},
-    ]
-    extracted = [
-        {"method": "sputtering", "temperature": 301, "lab_id": "A1"},
-        {"method": "evaporation", "temperature": 460, "lab_id": "B3"},
-    ]
-    eval_schema = infer_schema(gold)
-    annotate_xeval(eval_schema)
-    parse_eval_schema(eval_schema)
-    validate_gold(gold, eval_schema)
-    for compat in (False, True):
-        result = evaluate(gold, extracted, schema=eval_schema, compat=compat)
-        assert (result.mean_precision, result.mean_recall, result.mean_f1) == pytest.approx((0.5, 0.5, 0.5))
-        assert [record.f1 for record in result.records] == pytest.approx([2 / 3, 1 / 3])
-        assert {path: entry.matches for path, entry in result.per_field.items()} == {"lab_id": 1, "method": 2, "temperature": 0}
-
-
 def test_judge_outage_is_no_score() -> None:
     """A record without a verdict has no P, R, F1 and enters no mean; coverage tells how much was decided."""
     judge = {"semantic": SemanticBatchComparator(broken_judge)}
@@ -90,16 +65,6 @@ def test_judge_outage_inside_best_fit() -> None:
     assert sorted((path, status) for path, status, _ in found) == [("t[0]", "batch_error"), ("t[1]", "match")]
 
 
-def test_skip_on_containers() -> None:
-    """skip on the root, on items and on an object gives one row where paired, none where one-sided; gold is not looked into."""
-    skipped = {"x-eval-skip": True}
-    assert rows({"x": 1}, {"x": 2}, {**an_object(x=NUMBER), **skipped}) == [("", "skipped", None)]
-    schema = an_object(t=a_list({**an_object(x=NUMBER), **skipped}), o={**an_object(x=NUMBER), **skipped})
-    assert rows({"t": [{"x": 1}]}, {"t": [{"x": 2}, {"x": 3}], "o": {}}, schema) == [("t[0]", "skipped", None)]
-    assert rows({"o": {"x": 1}}, {"o": {"x": 2}}, schema) == [("o", "skipped", None)]
-    validate_gold([{"o": {"unknown": 1}, "t": [{"unknown": 2}]}], schema)
-
-
 def test_recursive_references_follow_the_data() -> None:
     """A tree of any depth is scored along the values; a reference that leads only to itself is an error."""
     node = {"type": "object", "properties": {"v": {"type": "integer"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/Node"}}}}
@@ -113,30 +78,6 @@ def test_recursive_references_follow_the_data() -> None:
     circle = {"$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}, **an_object(x={"$ref": "#/$defs/A"})}
     with pytest.raises(SchemaError, match=r"x: recursive \$ref #/\$defs/A"):
         one({}, {}, circle)
-
-
-def test_duplicate_ids() -> None:
-    """Two records of one id are an error that names both; 1 and "1" are two ids."""
-    schema = an_object(id={"type": ["string", "integer"], "x-eval-skip": True}, a=TEXT)
-    same = [{"id": "x", "a": "1"}, {"id": "y", "a": "1"}, {"id": "x", "a": "1"}]
-    with pytest.raises(GoldValidationError, match="'x': records 0 and 2"):
-        validate_gold(same, schema, id_field="id")
-    with pytest.raises(GoldValidationError, match="'x': records 0 and 2"):
-        evaluate(same, same, schema, id_field="id")
-    different = [{"id": 1, "a": "1"}, {"id": "1", "a": "2"}]
-    validate_gold(different, schema, id_field="id")
-    assert evaluate(different, different, schema, id_field="id").mean_f1 == 1.0
-
-
-def test_records_are_joined_by_id() -> None:
-    """The order of the answers does not matter; a record that one side lacks is worth 0."""
-    schema = an_object(a=TEXT)
-    gold = [{"id": n, "a": str(n)} for n in (1, 2, 3)]
-    assert evaluate(gold, gold[::-1], schema, id_field="id").mean_f1 == 1.0
-    result = evaluate(gold, [gold[2], {"id": 9, "a": "9"}], schema, id_field="id")
-    assert [(r.record_id, r.f1) for r in result.records] == [(1, 0.0), (2, 0.0), (3, 1.0), (9, 0.0)]
-    assert evaluate(gold, [gold[1], {"a": "2"}, gold[2]], schema, id_field="id").mean_f1 == pytest.approx(1 / 2)
-    assert evaluate(gold, [{"a": "1"}, *gold[1:]], schema, id_field="id").mean_f1 == 1.0
 
 
 def test_nulls_of_containers_are_judged_by_their_values() -> None:

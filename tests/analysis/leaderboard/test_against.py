@@ -13,15 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.analysis.leaderboard import RunSide, compare
-from evalsuite.analysis.leaderboard.comparison import UnitPairs, field_differences, paired_difference
-from evalsuite.analysis.leaderboard.pairing import Paired, fields_by_path, flipped_instances
+from evalsuite.analysis.leaderboard.comparison import paired_difference
 from evalsuite.cli.showing import ComparisonGates
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import Answer, Check, Gold, GoldInstance, Result, Status, Submission, Suite
 from evalsuite.gold.spec import exchanges_of
 from evalsuite.reports.comparison_documents import comparison_sections
-from evalsuite.stats import significance_test
 from evalsuite.stats.intervals import ONE_CLUSTER, clustered_difference_interval
 from evalsuite.stats.significance import difference_interval
 from tests.analysis.leaderboard.made import result, side
@@ -80,51 +78,6 @@ def test_equal_differences_on_a_scale_of_their_own_have_no_interval(change: floa
     assert paired_difference("b", [0.0, 0.0], [0.0, 1e-9], is_raw=True).low is not None
 
 
-def test_flips_decide_by_exact_mcnemar() -> None:
-    """Nine won and one lost of 20 is 2 * 11 / 2^10, whatever the ten that agree are."""
-    a = [0] * 9 + [1] + [1] * 10
-    b = [1] * 9 + [0] + [1] * 10
-    found = compare([side("a", a), side("b", b)]).candidates[0]
-    assert found.total.method == "exact McNemar"
-    assert found.total.p == pytest.approx(22 / 1024)
-    assert (found.total.wins, found.total.ties, found.total.losses) == (9, 10, 1)
-    assert found.total.difference == pytest.approx(0.4)
-    assert found.verdict == "better"
-    assert not found.is_regression
-
-
-def test_the_difference_is_candidate_less_baseline() -> None:
-    """A worse candidate has a negative difference, limits around it, and is a regression."""
-    found = compare([side("a", [1] * 10), side("b", [0] * 8 + [1, 1])])
-    total = found.candidates[0].total
-    assert total.difference == pytest.approx(-0.8)
-    assert total.low is not None
-    assert total.high is not None
-    assert total.low < -0.8 < total.high < 0
-    assert found.regressions == ("b",)
-
-
-def test_pairs_are_made_by_id_not_by_place() -> None:
-    """The order of the candidate's results does not matter."""
-    a = {"x": 1.0, "y": 0.0, "z": 1.0}
-    b = {"z": 1.0, "x": 1.0, "y": 0.0}
-    assert compare([side("a", a), side("b", b)]).candidates[0].flips == ()
-
-
-def test_instances_of_one_side_are_left_out_and_named() -> None:
-    """Only shared instances are paired; the others are listed by side."""
-    found = compare([side("a", {"x": 1, "y": 0}), side("b", {"y": 1, "w": 0})]).candidates[0]
-    assert (found.total.n, found.only_baseline, found.only_candidate) == (1, ("x",), ("w",))
-
-
-def test_unjudged_instances_give_bounds() -> None:
-    """What one side was not judged on is left out of the test; the difference over all is said as bounds."""
-    found = compare([side("a", [1, 0, None, 1]), side("b", [1, 1, 1, None])]).candidates[0]
-    assert (found.total.n, found.unjudged) == (2, ("q2", "q3"))
-    # q2 adds 0 to 1, q3 adds -1 to 0, q1 adds 1; over 4 instances.
-    assert found.bounds == pytest.approx((0.0, 0.5))
-
-
 @given(
     st.lists(st.tuples(st.sampled_from([None, 0.0, 0.5, 1.0]), st.sampled_from([None, 0.0, 0.5, 1.0])), min_size=1, max_size=5).filter(
         lambda pairs: any(a is not None and b is not None for a, b in pairs)
@@ -142,27 +95,6 @@ def test_bounds_hold_every_filling_in(pairs: list[tuple[float | None, float | No
         means.append(math.fsum(b - a for a, b in filled) / len(filled))
     expected = (min(means), max(means)) if holes else None
     assert found.bounds == (pytest.approx(expected) if expected else None)
-
-
-def test_many_candidates_are_adjusted_together() -> None:
-    """Holm over the candidates: the smallest p counts thrice, and a verdict goes by the adjusted value."""
-    base = side("a", [0] * 6 + [1] * 14)
-    good = [1] * 6 + [1] * 14
-    found = compare([base, side("b", good), side("c", [0] * 6 + [1] * 14), side("d", [1] + [0] * 5 + [1] * 14)])
-    b, c, d = (one.total for one in found.candidates)
-    assert b.p == pytest.approx(2 / 64)
-    assert b.p_adjusted == pytest.approx(6 / 64)
-    assert (c.p_adjusted, d.p_adjusted) == (1, 1)
-    assert [c.verdict for c in found.candidates] == ["no difference shown", "the same on every compared instance", "no difference shown"]
-
-
-def test_parts_are_adjusted_over_all_their_rows() -> None:
-    """By group, the family is every group of every candidate."""
-    groups = {"one": [f"q{i}" for i in range(8)], "two": ["q8"]}
-    found = compare([side("a", [0] * 9, groups=groups), side("b", [1] * 9)]).candidates[0]
-    one, two = found.by_group
-    assert (one.name, one.n, two.n) == ("one", 8, 1)
-    assert one.p_adjusted == pytest.approx(2 * one.p)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("which", ["gold", "pandas", "rules"])
@@ -188,29 +120,12 @@ def test_chosen_rules_make_other_rules_comparable() -> None:
     assert found.flips[0].reason_b == "not there"
 
 
-def test_flips_stand_losses_first() -> None:
-    """The largest loss is first, then smaller ones, then wins, the largest first; both reasons are kept."""
-    found = compare([side("a", [0.5, 1, 0.2, 0.2, 1]), side("b", [0.4, 0, 0.3, 1, 1])]).candidates[0]
-    assert [flip.instance_id for flip in found.flips] == ["q1", "q0", "q3", "q2"]
-    assert (found.flips[0].reason_a, found.flips[0].reason_b) == ("because 1", "because 0")
-
-
 def test_hidden_gold_keeps_reasons_back() -> None:
     """Where gold is secret a flip says right or wrong and nothing of the cells."""
     found = compare([side("a", [1, 0.5], hidden=True), side("b", [0, 1])]).to_json()
     flips = found["candidates"][0]["flips"]
     assert [(flip["reason_a"], flip["reason_b"]) for flip in flips] == [("right", "wrong"), ("partly right", "right")]
     assert "because" not in json.dumps(found)
-
-
-def test_clusters_flip_together() -> None:
-    """With clusters the signs of whole clusters are exchanged: three clusters that all gain cannot go below 1/4."""
-    groups = {f"p:{i}": [f"q{4 * i + j}" for j in range(4)] for i in range(3)}
-    sides = [side("a", [0] * 12, groups=groups), side("b", [1, 1, 1, 0] * 3)]
-    plain, clustered = (compare(sides, cluster=cluster).candidates[0].total for cluster in (None, "p:"))
-    assert plain.p == pytest.approx(2 / 2**9)
-    assert clustered.p == pytest.approx(2 / 2**3)
-    assert clustered.n_clusters == 3
 
 
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0])), min_size=2, max_size=12))
@@ -239,13 +154,6 @@ def test_clusters_must_part_the_instances(groups: dict[str, list[str]], message:
         compare([side("a", [0, 1], groups=groups), side("b", [1, 1])], cluster="p:")
 
 
-def test_the_suite_names_its_clusters() -> None:
-    """Clusters of suite.yaml hold without being asked for."""
-    groups = {"m": ["q0", "q1"], "n": ["q2"], "other": ["q0"]}
-    found = compare([side("a", [0, 1, 1], groups=groups, clusters=("m", "n")), side("b", [1, 1, 0])])
-    assert (found.clusters, found.candidates[0].total.n_clusters) == ("m, n", 2)
-
-
 def test_what_can_be_detected_is_near_the_formula_for_many_instances() -> None:
     """About 2.80 deviations of the difference over the root of n at 80 % power, and n grows with the square of what is missing."""
     rng = np.random.default_rng(5)
@@ -265,30 +173,6 @@ def test_too_few_instances_can_show_nothing(n: int, others: int, says: str) -> N
     plans = [(one["detectable"], one["n_needed"]) for one in found.to_json()["candidates"]]
     assert plans == [(None, None)] * others
     assert says in "\n".join(line for section in comparison_sections(found) for line in section.lines)
-
-
-def test_few_clusters_can_show_nothing() -> None:
-    """Forty instances in four clusters are four units of the test."""
-    groups = {f"c:{i}": [f"q{j}" for j in range(40) if j % 4 == i] for i in range(4)}
-    found = compare([side("a", [0.0] * 40, groups=groups), side("b", [1.0, 0.0] * 20)], cluster="c:")
-    assert (found.candidates[0].detectable, found.candidates[0].n_needed) == (None, None)
-    lines = "\n".join(line for section in comparison_sections(found) for line in section.lines)
-    assert "with 4 clusters this test cannot show any difference" in lines
-
-
-def test_an_interval_that_leaves_0_out_beside_no_difference_has_its_half_sentence() -> None:
-    """By its own approximation, beside few flips, and because it is not adjusted for the number of candidates."""
-    few = compare([side("a", [0.0] * 30), side("b", [1.0] * 5 + [0.0] * 25)]).candidates[0]
-    assert (few.verdict, few.total.low is not None and few.total.low > 0) == ("no difference shown", True)
-    assert "no p below 0.0625 is possible; the interval is approximate and leaves 0 out" in few.total.note
-    others = [side("c", [1.0] * 6 + [0.0] * 24), side("d", [1.0, 0.0] * 15), side("e", [0.0] * 30)]
-    first = compare([side("a", [0.0] * 30), *others]).candidates[0]
-    assert (first.verdict, first.total.p) == ("no difference shown", 0.03125)
-    assert (
-        first.total.note
-        == "the interval leaves 0 out because it is for this comparison alone, the test is adjusted for all: the test decides"
-    )
-    assert "the interval is approximate and leaves 0 out" in significance_test([1] * 5 + [0] * 25, [0] * 30).note
 
 
 def test_fields_are_compared_path_by_path() -> None:
@@ -378,20 +262,6 @@ def test_the_limits_over_clusters(scale: float, names: str, note: str, changes: 
     assert (found.n, found.n_clusters, found.seed, found.n_resamples) == (8, len({*names}), None, None)
     assert found.method.endswith("sign-flip permutation of clusters")
     assert found.note.startswith(note)
-
-
-@pytest.mark.parametrize(
-    ("changed", "alpha", "note"),
-    [
-        (5, 0.05, "5 differences: no p below 0.0625 is possible"),
-        (5, 0.0625, ""),
-        (6, 0.05, ""),
-        (1, 0.05, "1 difference: no p below 1 is possible"),
-    ],
-)
-def test_what_so_few_flips_cannot_show(changed: int, alpha: float, note: str) -> None:
-    """Named unless the smallest p that they allow is alpha at most."""
-    assert paired_difference("r", [0] * 9, [1] * changed + [0] * (9 - changed), alpha=alpha).note == note
 
 
 RULES, GOLD, BOTH = "rules official against strict", "gold x against y", "gold x against y, rules official against strict"
@@ -485,42 +355,6 @@ def test_an_answer_without_a_value_on_an_own_scale_has_no_worst() -> None:
 
 
 @pytest.mark.parametrize(
-    ("instances", "cluster_of", "clusters"),
-    [
-        ("pq", None, None),
-        ("pp", None, None),
-        ("ppq", None, "ppq"),
-        ("pqrr", None, "pqrr"),
-        ("ppq", {"p": "x", "q": "y"}, "xxy"),
-        ("pq", {"p": "x", "q": "x"}, "xx"),
-    ],
-)
-def test_the_clusters_of_units(instances: str, cluster_of: dict[str, str] | None, clusters: str | None) -> None:
-    """Records are clusters of their instances, if several instances have more than one in all; else each is counted by itself."""
-    scores = [0.0] * len(instances)
-    assert UnitPairs(scores, scores, [*instances]).clusters(cluster_of) == (clusters and [*clusters])
-
-
-def test_fields_stand_by_their_loss() -> None:
-    """The largest loss of F1 first, with the means of precision and recall over instances."""
-
-    def of(name: str, **f1: float) -> Result:
-        rows = [{"path": path, "precision": value / 2, "recall": value / 4, "f1": value} for path, value in f1.items()]
-        return result(name, 1.0, details={"fields": rows})
-
-    pairs = [(of("q", up=0, same=1, down=1), of("q", up=1, same=1, down=0)), (of("r", up=0, down=1), of("r", up=0, down=1))]
-    pairs += [(of("s", up=1), result("s", 0.0, status="missing"))]
-    found = field_differences(pairs, alpha=0.05)
-    assert [(row.path, row.f1.n, row.f1.difference) for row in found] == [("down", 2, -0.5), ("up", 3, 0.0), ("same", 1, 0.0)]
-    assert [(row.precision, row.recall) for row in found] == [
-        ((0.5, 0.25), (0.25, 0.125)),
-        ((1 / 6, 1 / 6), (1 / 12, 1 / 12)),
-        ((0.5, 0.5), (0.25, 0.25)),
-    ]
-    assert fields_by_path(pairs)["up"]["s"] == ((0.5, 0.25, 1.0), (0.0, 0.0, 0.0))
-
-
-@pytest.mark.parametrize(
     ("level", "seen", "reasons"),
     [
         ("none", False, ("", "")),
@@ -595,24 +429,6 @@ def test_what_is_said_of_the_sides() -> None:
     data = worse.to_json()["candidates"][0]
     assert (data["n_needed"], data["detectable"]) == (None, worse.candidates[0].detectable)
     assert not {"plan", "instances"} & data.keys()
-
-
-def test_gains_where_less_is_better() -> None:
-    """A smaller stored score is a gain there; noise of rounding is none; a loss is before a gain, the larger first."""
-    rows = [
-        Paired(instance_id=name, scorer="s", groups=(), a=a, b=b, reason_a="", reason_b="", lower_is_better=lower)
-        for name, a, b, lower in (
-            ("up", 0.25, 0.5, False),
-            ("less", 0.75, 0.25, True),
-            ("more", 0.25, 1.0, True),
-            ("noise", 0.3, 0.1 + 0.2, False),
-            ("down", 0.5, 0.25, False),
-            ("none", None, 1.0, True),
-        )
-    ]
-    assert [row.gain for row in rows] == [0.25, 0.5, -0.75, 0.0, -0.25, None]
-    assert [row.instance_id for row in flipped_instances(rows)] == ["more", "down", "less", "up"]
-    assert [rows[0].visible_reason("x"), replace(rows[0], b=rows[0].a + 2e-9).change] == ["x", pytest.approx(2e-9)]
 
 
 def test_a_prefix_that_no_group_has() -> None:

@@ -1,6 +1,5 @@
 """The numbers of a leaderboard: order, polarity, shared ranks, faults, refusals and letters for names."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -80,34 +79,6 @@ def test_the_order_is_that_of_the_plain_means(vectors: list[list[float]]) -> Non
     assert [totals[name] for name in names(made)] == sorted(totals.values(), reverse=True)
 
 
-def test_the_same_scores_in_another_order_share_a_rank() -> None:
-    """Rounding noise of a sum ranks nobody."""
-    scores, others = [0.5, 1.0, 0.3, 0.3, 0.0, 0.6, 0.5], [0.3, 0.5, 0.6, 1.0, 0.3, 0.0, 0.5]
-    assert sorted(scores) == sorted(others)
-    assert [row.rank for row in board(entry("a", others), entry("b", scores)).rows] == [1, 1]
-
-
-def test_who_cannot_be_told_apart_shares_ranks() -> None:
-    """Two near equals share the first two places; a third that is far behind keeps its own."""
-    good, near, far = [1.0] * 36 + [0.0] * 4, [1.0] * 35 + [0.0] * 5, [0.0] * 40
-    made = board(entry("far", far), entry("near", near), entry("good", good))
-    assert [(row.name, row.rank, row.shared_ranks) for row in made.rows] == [("good", 1, (1, 2)), ("near", 2, (1, 2)), ("far", 3, (3, 3))]
-    assert made.test == "exact McNemar"
-    assert made.rows[2].rank_interval == (3, 3)
-
-
-def test_a_scorer_that_counts_down_turns_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where less is better the smallest mean leads, the title says so, and what was not handed in is the worst, not the best."""
-    down = replace(SCORERS.load("string_match"), marker=replace(SCORERS.load("string_match").marker, direction="lower"))
-    monkeypatch.setattr(SCORERS.additions, "known", {"string_match": down})
-    absent = entry("absent", [0.0, 0.0, 0.0], status=["missing"] * 3)
-    made = board(entry("many", [0.9, 0.8, 0.7]), absent, entry("few", [0.1, 0.2, 0.3]), by="scorer")
-    assert names(made) == ["few", "many", "absent"]
-    assert made.score_title == "score (lower is better)"
-    assert made.by_direction == {"string_match": "lower"}
-    assert made.rows[2].score == 1
-
-
 # Status -> its score: what the submission failed at is 0, what was not judged is None.
 WORTH = {"scored": 1.0, "missing": 0.0, "submission_fault": 0.0, "timeout": 0.0, "gold_fault": None, "unscored": None}
 
@@ -141,24 +112,6 @@ def test_each_number_of_a_row_is_a_plain_count(answers: list[tuple[str, float]])
     assert dict(found.by) == {"even": pytest.approx(sum(even) / len(even)) if even else None}
 
 
-def test_columns_by_scorer_and_by_group() -> None:
-    """A column holds the mean over its instances alone."""
-    mixed = entry("a", [1.0, 0.0, 1.0, 1.0], scorer="x")
-    assert mixed.scores is not None
-    mixed = replace(mixed, scores=replace(mixed.scores, scorer=["number_match", "string_match"] * 2))
-    assert dict(board(mixed, by="scorer").rows[0].by) == {"number_match": 1.0, "string_match": 0.5}
-    assert dict(board(mixed, by="group").rows[0].by) == {"even": 1.0}
-
-
-def test_an_unreadable_submission_is_the_last_row() -> None:
-    """It has its fault and no numbers; a board of such alone is an error."""
-    broken = Entry(name="broken", scores=None, fault="no such file")
-    made = board(broken, entry("a", [1.0]))
-    assert [(row.name, row.rank, row.fault) for row in made.rows] == [("a", 1, ""), ("broken", None, "no such file")]
-    with pytest.raises(UsageError, match="none of 1 submission could be read: broken: no such file"):
-        board(broken)
-
-
 def test_other_signatures_are_refused_and_forced_only_over_what_they_share() -> None:
     """Other rules or instances are named; with force the board covers the shared instances and says what it ignored."""
     one = entry("one", [1.0, 0.0, 1.0])
@@ -180,31 +133,11 @@ def test_other_signatures_are_refused_and_forced_only_over_what_they_share() -> 
     ]
 
 
-def test_letters_stay_and_say_nothing() -> None:
-    """Letters do not change when others come, and no name, path or metadata is anywhere in the object."""
-    some = [entry("alice", [1.0, 0.0]), entry("bob", [0.0, 0.0]), Entry(name="carol", scores=None, fault="carol/x: broken")]
-    before = board(*some, anonymous=True, notes=["alice"])
-    after = board(entry("dave", [1.0, 1.0]), *some, anonymous=True)
-    assert set(names(before)) < set(names(after))
-    assert len(set(names(after))) == 4
-    assert not any(word in json.dumps(after.to_json()) + json.dumps(before.to_json()) for word in ("alice", "bob", "carol", "model of"))
-
-
 def test_two_of_the_same_content_get_two_letters() -> None:
     """A copy under another name has its own row."""
     made = board(entry("a", [1.0], submission_hash="same"), entry("b", [1.0], submission_hash="same"), anonymous=True)
     assert len(set(names(made))) == 2
     assert [row.rank for row in made.rows] == [1, 1]
-
-
-def test_clusters_of_the_suite_widen_the_interval() -> None:
-    """Where the suite names clusters, the interval is that over clusters."""
-    scores = [1.0] * 6 + [0.0] * 6 + [1.0] * 6
-    groups = {tag: [f"q{6 * at + i}" for i in range(6)] for at, tag in enumerate("abc")}
-    plain, clustered = board(entry("a", scores)).rows[0], board(entry("a", scores, groups=groups, clusters=list("abc"))).rows[0]
-    assert plain.interval is not None
-    assert clustered.interval is not None
-    assert clustered.interval[1] - clustered.interval[0] > plain.interval[1] - plain.interval[0]
 
 
 def test_few_clusters_leave_every_place_open_and_it_is_said() -> None:
@@ -225,21 +158,6 @@ def test_an_instance_in_no_cluster_is_named() -> None:
     """Clusters that do not part the instances are not used, and the board says so."""
     made = board(entry("a", [1.0, 0.0, 1.0], groups={"x": ["q0"], "y": ["q1"]}, clusters=["x", "y"]))
     assert any("instance 'q2' is in none of the clusters" in note for note in made.notes)
-
-
-def test_records_of_one_file_tell_submissions_apart() -> None:
-    """One instance of 100 records: shared ranks and intervals are over the records, and ranks by the score of the instance."""
-    rows = {"a": [1.0] * 100, "b": [1.0] * 75 + [0.0] * 25, "c": [1.0, 0.0] * 50}
-    entries = []
-    for name, units in rows.items():
-        one = entry(name, [sum(units) / 100])
-        entries.append(replace(one, scores=replace(one.scores, units={"q0": units})))
-    made = board(*entries, entry("missing", [0.0]))
-    assert [(row.name, row.rank, row.shared_ranks) for row in made.rows] == [
-        ("a", 1, (1, 1)), ("b", 2, (2, 2)), ("c", 3, (3, 3)), ("missing", 4, (4, 4)),
-    ]  # fmt: skip
-    low, high = made.rows[1].interval or (0, 0)
-    assert 0.6 < low < 0.75 < high < 0.85
 
 
 def test_what_a_board_says_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,26 +250,6 @@ def test_a_ranking_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(calls) == 4
 
 
-@pytest.mark.parametrize("ungraded", [False, True])
-def test_values_on_a_scale_of_their_own_are_ranked(ungraded: bool) -> None:
-    """By their means, over what all have a value for; one value has no interval, and nothing is between 0 and 1."""
-    values = [[3.0, 5.0, 7.0], [2.0, 8.0, None if ungraded else 8.0]]
-    runs = [
-        entry(name, [None] * 3, raw=raw, status=["scored" if value is not None else "unscored" for value in raw], scorer="ter")
-        for name, raw in zip("ab", values, strict=True)
-    ]
-    made = board(*runs)
-    expected = [4.0, 5.0] if ungraded else [5.0, 6.0]
-    assert [(row.name, row.rank, row.score, row.score_low, row.score_high) for row in made.rows] == [
-        ("a", 1, expected[0], None, None),
-        ("b", 2, expected[1], None, None),
-    ]
-    assert (made.is_raw, made.direction, made.score_title) == (True, "lower", "mean (lower is better)")
-    assert [row.n_judged for row in made.rows] == [3, 2 if ungraded else 3]
-    row = board(entry("a", [None], raw=[3.0])).rows[0]
-    assert (row.score, row.interval, row.interval_method) == (3.0, None, "t")
-
-
 def test_a_missing_answer_stays_missing_on_a_scale_of_its_own() -> None:
     """Its row counts it as not submitted, it was unscored; means that are all 0 can be drawn, and follow no rules."""
     status = ["scored", "missing", "submission_fault"]
@@ -381,17 +279,3 @@ def test_records_of_the_only_instance(units: list[tuple[float | None, ...]], exp
     assert of_two.unit_values([0, 1]) is None
     # What few units can show is said of instances where several hold them.
     assert (table.cluster_note(2, 0.05), bool(of_two.cluster_note(2, 0.05))) == ("", True)
-
-
-@pytest.mark.parametrize(("scorer", "worst", "best"), [("string_match", 0.0, 1.0), ("down", 1.0, 0.0)])
-def test_what_was_not_judged_is_the_worst_or_the_best(scorer: str, worst: float, best: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What gold prevented is either, what is missing the worst; a number that only one of the rules gave stays."""
-    down = replace(SCORERS.load("string_match"), marker=replace(SCORERS.load("string_match").marker, direction="lower"))
-    monkeypatch.setattr(SCORERS.additions, "known", {**SCORERS.additions.known, "down": down})
-    status = ["scored", "gold_fault", "missing", "timeout", "missing"]
-    run = entry("a", [0.25, None, 0.0, 0.5, None], status=status, scorer=scorer).scores
-    assert run is not None
-    table = SharedInstances([run])
-    assert table.values(0, "score") == [0.25, worst, worst, 0.5, worst]
-    assert table.values(0, "score", "best") == [0.25, best, worst, 0.5, worst]
-    assert (table.notes, table.find_ungraded(0)) == ([], set())

@@ -60,51 +60,10 @@ def test_clusters_of_a_run_are_independent_and_not_its_instances() -> None:
     assert agree(part, people).interval == apart.interval
 
 
-def test_ordered_labels_get_weights_and_fill_their_scale() -> None:
-    """On 1 to 5 a near miss costs less, and a grade nobody gave still lies between two others."""
-    found = agree(rater("a", 1.0, 2.0, 5.0, 4.0), rater("b", 1.0, 2.0, 4.0, 4.0))
-    assert found.confusion is not None
-    assert found.confusion.labels == (1, 2, 3, 4, 5)
-    values = {c.method: c.value for c in found.coefficients}
-    assert values["Cohen's kappa"] < values["Cohen's kappa (linear)"] < values["Cohen's kappa (quadratic)"]  # type: ignore[operator]
-    assert "Krippendorff's alpha (interval)" in values
-    for labels, n in (((0.0, 1.0), 2), ((0.0, 0.5, 1.0), 6), ((0.0, 2.0), 6), (("a", "b", "c"), 2)):
-        assert len(agree(rater("a", *labels), rater("b", *reversed(labels))).coefficients) == n
-
-
-def test_one_label_only_is_undefined_and_said_so() -> None:
-    """Where both use one label, chance agrees fully: no number, but a note."""
-    found = agree(rater("a", 1.0, 1.0), rater("b", 1.0, 1.0))
-    assert [c.value for c in found.coefficients] == [None, None]
-    assert all(c.note for c in found.coefficients)
-
-
-def test_a_threshold_holds_grades_to_right_and_wrong() -> None:
-    """Scores of 0.5 and more count as 1."""
-    found = agree(rater("a", 0.2, 0.5, 0.9), rater("b", 0.0, 1.0, 1.0), threshold=0.5)
-    assert found.n_equal == 3
-
-
 def test_text_and_numbers_are_not_compared() -> None:
     """Labels on two scales are an error that names a label."""
     with pytest.raises(UsageError, match="good"):
         agree(rater("a", "good", "bad"), rater("b", 1.0, 0.0))
-
-
-def test_left_out_is_counted_by_reason() -> None:
-    """What only one side labelled is no item, and every such instance is counted once."""
-    a = Rater(name="a", labels={"x": 1.0, "y": 0.0}, silent={"z": "not handed in"})
-    b = Rater(name="b", labels={"x": 1.0, "z": 1.0, "v": 0.0}, silent={"y": "no label", "w": "no label"})
-    assert agree(a, b).left_out == {"no label in b": 1, "not handed in in a": 1, "only in b": 2}
-    assert agree(b, a).left_out == {"no label in b": 2, "not handed in in a": 1, "only in b": 1}
-
-
-def test_labels_of_people(tmp_path: Path) -> None:
-    """Words for right and wrong become 1 and 0; an empty label is none; the reason is kept."""
-    read = read_labels(labels_file(tmp_path, "id,verdict,comment\nq1,Right,clear\nq2,wrong,\nq3,,unsure\n"))
-    assert read.labels == {"q1": 1.0, "q2": 0.0}
-    assert read.reasons["q1"] == "clear"
-    assert read.silent == {"q3": "no label"}
 
 
 @pytest.mark.parametrize(
@@ -122,11 +81,6 @@ def test_bad_label_files(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_labels(labels_file(tmp_path, text))
     assert message in caught.value.message
-
-
-def test_mixed_words_stay_text(tmp_path: Path) -> None:
-    """One label that is neither number nor a word for right and wrong makes the whole file a file of names."""
-    assert read_labels(labels_file(tmp_path, "instance_id,label\na,right\nb,unclear\n")).labels == {"a": "right", "b": "unclear"}
 
 
 @pytest.mark.parametrize(("n", "n_differ"), [(10, 2), pytest.param(40, 13, marks=pytest.mark.slow)])

@@ -93,36 +93,6 @@ def test_a_suite_without_a_range_gives_values(scorer: Any, place: Path, capsys: 
     assert set(tips) == {f"{row['interval'][0]:.4g}, {row['interval'][1]:.4g}" for row in board["rows"]}
 
 
-def test_batches_within_and_beyond_the_range_are_compared(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A batch whose values all lie in [0, 1] has scores; held against one that leaves it, both stand with their own values."""
-    suite = TestSuite("prose", Length(), input_text_list=["a", "b"], reference_output_list=["x", "y"])
-    short = suite.run("short", candidate_output_list=["one", ""])
-    suite.run("long", candidate_output_list=["one two", "three"])
-    assert (short.scores, short.run.summary.score) == ([1.0, 0.0], 0.5)
-    total = json.loads("\n".join(called(capsys, ["compare", "short", "long", "--json"])))["candidates"][0]["total"]
-    assert (total["n"], total["a"], total["b"]) == (2, 0.5, 1.5)
-
-
-def test_own_scorers_say_their_range(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """None keeps the value, two ends make a score of it, and one that leaves [0, 1] without a word is a fault that says what to write."""
-    (place / "own.py").write_text(PLUGIN)
-    lines = [{"instance_id": name, "evaluation": {"func": name, "parameters": {}}} for name in ("words", "marks", "bare")]
-    (place / "gold").mkdir()
-    (place / "gold/x_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    rows = [{"instance_id": line["instance_id"], "answer_type": "answer", "answer_or_path": "a b c d e"} for line in lines]
-    (place / "sub").mkdir()
-    (place / "sub/results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    shown = called(capsys, ["run", "sub", "--plugin", "own.py", "--out", "run", "--isolation", "none"])
-    found = {row["instance_id"]: row for row in map(json.loads, (place / "run/results.jsonl").read_text().splitlines())}
-    assert [found["words"][key] for key in ("status", "score", "fault")] == ["scored", None, None]
-    assert found["words"]["details"]["raw"] == 5
-    assert (found["marks"]["score"], found["marks"]["details"]["raw"]) == (0.5, 5)
-    assert (found["bare"]["status"], found["bare"]["score"]) == ("scorer_fault", None)
-    assert "bare gave 5, expected a number in [0, 1]; range=None in @scorer keeps its own scale" in found["bare"]["reason"]
-    assert any("words mean 5 on its own scale" in line for line in shown)
-    assert shown[-1] == "done: judged 1/2: 50.0 % (25.0-75.0 % over all 2) (no gate set)"
-
-
 def test_values_without_a_range_are_no_zeros_beside_scores(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In a suite of both kinds every report has the score of the run, and calls the other instances neither wrong nor unjudged."""
     (place / "own.py").write_text(PLUGIN)

@@ -22,8 +22,6 @@ from evalsuite.analysis.leaderboard.comparison import (
     ScoreShift,
     compare,
     fields_by_unit,
-    paired_difference,
-    plan_of,
 )
 from evalsuite.analysis.leaderboard.pairing import (
     Paired,
@@ -32,7 +30,6 @@ from evalsuite.analysis.leaderboard.pairing import (
     SharedInstances,
     _find_saved_run,
     differing_cases,
-    direction_of,
     fields_of,
     is_lower_better,
     load_sides,
@@ -42,7 +39,7 @@ from evalsuite.analysis.leaderboard.pairing import (
     set_labels,
     side_of,
 )
-from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, RankedRow, check_trust, read_board_rules
+from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, RankedRow, check_trust
 from evalsuite.analysis.leaderboard.reliability import (
     _parts,
     agree,
@@ -55,7 +52,7 @@ from evalsuite.analysis.leaderboard.reliability import (
     unequal_samples,
 )
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import GoldError, OutputError, UntrustedPluginError, UsageError
+from evalsuite.core.errors import OutputError, UntrustedPluginError, UsageError
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import RULES, Result, Rule
@@ -91,20 +88,6 @@ def test_whether_less_is_better(sides: list[dict[str, Any]], raw: bool, is_lower
     a, b = (result("q", 0.5, **more) for more in sides)
     assert is_lower_better([(a, b)], raw=raw) is is_lower
     assert is_lower_better([], raw=False) is False
-
-
-def test_what_the_graders_side_left_unjudged() -> None:
-    """A run with an unscored instance has no rank; with `allow_unscored` all are ranked over what each was judged on, by a note."""
-    first = entry("first", [1.0, 1.0, 0.0, None], status=["scored", "scored", "scored", "unscored"])
-    second = entry("second", [1.0, 0.0, 0.0, 1.0])
-    assert [(row.name, row.rank, row.score) for row in board(first, second).rows] == [("second", 1, 0.5), ("first", None, 2 / 3)]
-    made = board(first, second, allow_unscored=True)
-    assert [(row.name, row.score) for row in made.rows if row.rank] == [("first", 2 / 3), ("second", 1 / 3)]
-    assert [note for note in made.notes if "judged" in note] == ["ranked over the 3 of 4 instances on which each of them was judged"]
-    # What gold or the submission prevented from being scored counts as it does in the score.
-    whole = board(entry("first", [1.0, None], status=["scored", "gold_fault"]), entry("second", [0.0, 0.0], status=["scored", "missing"]))
-    assert all(row.rank for row in whole.rows)
-    assert [note for note in whole.notes if "judged" in note] == []
 
 
 @pytest.mark.parametrize(
@@ -146,15 +129,6 @@ def test_runs_that_name_each_other_as_their_first() -> None:
     made = [replace(entry(a, [1.0], metadata={"model_name": "m", "rescored_from": b}), is_run=True) for a, b in others.items()]
     kept, _ = newest_samples(made)
     assert 1 <= len(kept) <= 2
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "n"), [([1.0, 0.0], [1.0, 1.0], 2), ([None, 0.0], [1.0, 1.0], 1), ([1.0, 0.0], [None, 1.0], 1)]
-)
-def test_pairs_are_judged_on_both_sides(first: list[float | None], second: list[float | None], n: int) -> None:
-    """A gold fault on either side leaves the pair out."""
-    found = compare([side("a", first), side("b", second)])
-    assert found.candidates[0].total.n == n
 
 
 SAMPLE = st.lists(st.tuples(st.sampled_from([*WORTH]), st.sampled_from([0.0, 0.5, 1.0])), min_size=4, max_size=4)
@@ -304,18 +278,6 @@ def test_the_side_of_a_run_of_any_version() -> None:
     assert (found.is_part, replace(found, n_instances=1).is_part) == (True, False)
 
 
-def test_a_board_over_some_of_its_instances() -> None:
-    """Each keeps its scorer and its score; without any nothing changes."""
-    runs = [entry("a", [0.0, 0.5, 1.0], scorer="ter"), entry("b", [1.0, 0.5, 0.0], scorer="ter")]
-    mixed = [replace(run.scores, scorer=["ter", "bleu", "chrf"]) for run in runs if run.scores is not None]
-    table = SharedInstances(mixed)
-    some = table.drop_instances({"q1"})
-    assert (some.ids, some.scorers, some.values(0, "score")) == (["q0", "q2"], [table.scorers[0], table.scorers[2]], [0.0, 1.0])
-    assert table.drop_instances(set()) is table
-    with pytest.raises(UsageError, match="no instance was judged in all of these runs"):
-        table.drop_instances({"q0", "q1", "q2"})
-
-
 @pytest.mark.usefixtures("shared_fork_server")
 def test_which_runs_are_trusted(tmp_path: Path) -> None:
     """By a key: signed over this gold and unchanged, nothing is scored again; without one: each row comes out the same again."""
@@ -389,19 +351,6 @@ def test_a_regression_is_a_significant_change_for_the_worse(lower: bool, worse: 
         assert (row.is_significant(0.05), row.is_regression(0.05)) == (True, False)
 
 
-def test_a_shift_is_over_what_both_were_judged_on() -> None:
-    """An instance with a gold fault on either side has no part in it."""
-    sides = [side("a", [None, 0.0, 0.5, 1.0]), side("b", [1.0, None, 0.5, 0.0])]
-    (found,) = compare(sides, shift=True).candidates[0].shift
-    assert (found.n_a, found.n_b, found.mean_a, found.mean_b) == (2, 2, 0.75, 0.25)
-
-
-def test_a_comparison_names_the_rules_it_was_made_under() -> None:
-    """Those that were asked for, else those of the baseline."""
-    sides = [side("a", [1.0], rules="strict"), side("b", [0.0], rules="strict")]
-    assert [compare(sides, rules=rules).rules for rules in (None, "official", "strict")] == ["strict", "official", "strict"]
-
-
 # What is not set of a kind, but for None and empty texts.
 DEFAULTS: dict[Any, str] = {
     PairedDifference: "wins=0 ties=0 losses=0 lower_is_better=False is_raw=False",
@@ -455,17 +404,6 @@ def test_questions_of_a_models_samples(
     assert {name: list(column) for name, column in model.scores.units.items()} == {
         "q0": [sum(pair) / 2 for pair in zip(*columns, strict=True)]
     }
-
-
-@pytest.mark.parametrize(("units", "n"), [([[1.0, 0.0], [1.0, 1.0]], 2), ([[1.0], [0.0]], 1), ([[1.0, 0.0, 0.0], [1.0]], 3)])
-def test_samples_of_one_answer_of_several_records(units: list[list[float]], n: int) -> None:
-    """The records are the questions, of the samples of a model too that are compared run by run."""
-    samples = [
-        replace(side(name, []), results={"q": result("q", sum(own) / len(own), details={"units": {"n": len(own), "scores": own}})})
-        for name, own in zip("ab", units, strict=True)
-    ]
-    (model,) = samples_of(samples).models
-    assert (model.runs, model.numbers.n_questions, model.numbers.n_clusters) == (("a", "b"), n, None)
 
 
 def test_the_mean_of_samples_that_nobody_judged() -> None:
@@ -546,20 +484,6 @@ def test_which_way_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(model.scores.score) == [0.75]
 
 
-def test_what_is_planned_of_equal_scores(tmp_path: Path) -> None:
-    """Of 0/1 scores their size is known, of clusters of them it is not; a list in place of a text of the host's rules is shown whole."""
-    ones = [1.0, 0.0]
-    plans = [plan_of(ones, ones, alpha=0.05, clusters=clusters) for clusters in (None, ["a", "b"])]
-    assert [plan.units is None for plan in plans] == [False, True]
-    wide = [paired_difference("x", [0.5, 0.5], [0.5, 1.0], is_raw=is_raw) for is_raw in (False, True)]
-    assert (wide[0].low, wide[0].high) == (-1, 1), "no difference of two shares is larger"
-    assert (round(wide[1].low or 0, 1), round(wide[1].high or 0, 1), wide[1].is_raw) == (-2.9, 3.4, True)
-    assert [paired_difference("x", scores, scores).note for scores in (ones, [0.5, 0.0])] == ["", "no differences"]
-    (tmp_path / "board.yaml").write_text("title: [a, [b]]\n")
-    with pytest.raises(GoldError, match=r"board\.yaml:1: title must be text, found \['a', \['b'\]\]"):
-        read_board_rules(tmp_path / "board.yaml")
-
-
 @pytest.mark.usefixtures("shared_fork_server")
 def test_whose_plugins_run(tmp_path: Path) -> None:
     """Those of the gold that the user named; those of the gold that a run names do not."""
@@ -598,34 +522,6 @@ def test_an_admission_that_cannot_be_saved(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "of" / "board" / "accepted.json").read_text()) == {"hash": ["2026-11-22T14:30:00Z", "a"]}
 
 
-def test_few_instances_with_many_records() -> None:
-    """That their number shows nothing is noted only of those with records, and only of more than one."""
-    for n, has_units, says in ((2, True, "2 instances"), (2, False, ""), (1, True, "")):
-        run = entry("a", [1.0] * n, units={"q0": (1.0, 1.0)} if has_units else {}).scores
-        assert run is not None
-        note = SharedInstances([run, run]).cluster_note(2, 0.05)
-        assert note.startswith(says)
-        assert bool(note) == bool(says)
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "verdict"),
-    [
-        ([1.0, 0.0, 0.5], [1.0, 0.0, 0.5], "the same on every compared instance"),
-        ([1.0, 0.0], [0.0, 1.0], "no difference shown"),
-        ([0.0] * 8, [1.0] * 8, "better"),
-        ([1.0] * 8, [0.0] * 8, "worse"),
-        ([None], [1.0], "nothing to pair"),
-    ],
-)
-def test_the_verdict_in_words(first: list[float | None], second: list[float | None], verdict: str) -> None:
-    """As many won as lost are not the same answers."""
-    (candidate,) = compare([side("a", first), side("b", second)]).candidates
-    assert (candidate.verdict, candidate.is_regression) == (verdict, verdict == "worse")
-    pairs = [(a == 1, b == 1) for a, b in zip(first, second, strict=True) if a is not None]
-    assert candidate.right == tuple(pairs.count((a, b)) for a in (True, False) for b in (True, False))
-
-
 def test_labels_of_a_confusion() -> None:
     """Whole numbers are filled up; others, and words, are those that were given, in order."""
     for first, second, labels in (
@@ -641,22 +537,6 @@ def test_labels_of_a_confusion() -> None:
         found = agree(*raters).confusion
         assert found is not None
         assert tuple(found.labels) == labels
-
-
-@pytest.mark.parametrize(
-    ("scorers", "raw", "direction"),
-    [
-        ([], False, "higher"),
-        (["ter"], True, "lower"),
-        (["ter", "ter"], True, "lower"),
-        (["ter", "bleu"], True, "higher"),
-        (["ter", "plugin_of_before"], True, "higher"),
-        (["plugin_of_before"], False, "higher"),
-    ],
-)
-def test_the_direction_of_several_scorers(scorers: list[str], raw: bool, direction: str) -> None:
-    """Less only if all scorers say so; one that is not known says more."""
-    assert direction_of(scorers, raw=raw) == direction
 
 
 def test_cases_that_differ_between_two_golds(tmp_path: Path) -> None:

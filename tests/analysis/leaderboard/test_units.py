@@ -13,8 +13,7 @@ from evalsuite.analysis.leaderboard.pairing import RunSide, side_of
 from evalsuite.analysis.leaderboard.reliability import mean_side, samples_of
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import Run, run
-from evalsuite.runs.summary import summarise
-from evalsuite.stats.units import unit_details, units_of
+from evalsuite.stats.units import unit_details
 from tests.analysis.leaderboard.made import result
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -44,77 +43,6 @@ def invoices(folder: Path, change: Change, *, func: str = "tree_match", n: int =
 def side(label: str, done: Run) -> RunSide:
     """The side of a run."""
     return side_of(label, done.to_json(), done.results)
-
-
-def vendor_wrong(i: int, record: dict[str, Any]) -> dict[str, Any]:
-    """Every tenth vendor is wrong."""
-    return record | {"vendor": "?"} if i % 10 == 0 else record
-
-
-def total_wrong_too(i: int, record: dict[str, Any]) -> dict[str, Any]:
-    """Every fourth total is wrong as well."""
-    return vendor_wrong(i, record) | ({"total": -1} if i % 4 == 1 else {})
-
-
-def test_a_group_counts_its_records(tmp_path: Path) -> None:
-    """A group of one file of records has n = 1 instance and its records for units, and the interval of the whole run."""
-    done = invoices(tmp_path, vendor_wrong, id_field="id")
-    summary = summarise(done.results, rules="strict", groups={"inv0": ("pdf",)})
-    row = summary.by_group["pdf"]
-    assert (row["n"], row["n_units"], summary.n_units) == (1, N, N)
-    assert row["interval_95"] == list(summary.interval or ())
-    plain = [result(f"q{i}", 1.0) for i in range(3)]
-    assert summarise([*done.results, *plain], rules="strict", groups={"q0": ("a",), "q1": ("a",)}).by_group["a"]["n_units"] == 2
-
-
-@pytest.mark.parametrize("func", ["tree_match", "tree_score"])
-def test_a_broken_field_among_200_records_is_seen(tmp_path: Path, func: str) -> None:
-    """One JSONL of 200 records: n is 200, the broken field and the whole are worse beyond doubt, the others are not."""
-    sides = [
-        side(name, invoices(tmp_path / name, how, func=func, id_field="id")) for name, how in (("a", vendor_wrong), ("b", total_wrong_too))
-    ]
-    found = compare(sides).to_json()["candidates"][0]
-    assert (found["total"]["n"], found["total"]["losses"], found["is_regression"]) == (N, 50, True)
-    assert found["total"]["p"] < 1e-6
-    assert found["total"]["difference"] < 0
-    fields = {row["f1"]["name"]: row["f1"] for row in found["fields"]}
-    assert (fields["total"]["n"], fields["total"]["difference"]) == (N, pytest.approx(-0.25))
-    assert fields["total"]["p"] < 1e-6
-    assert {fields[name]["p"] for name in ("vendor", "day")} == {1.0}
-
-
-def test_a_run_says_how_many_records_and_pools_their_fields(tmp_path: Path) -> None:
-    """The interval is over records, counts are summed over instances, and shares are made of the sums."""
-    done = invoices(tmp_path, vendor_wrong, id_field="id", n=60, n_files=2)
-    found = done.summary.to_json()
-    assert (found["n_gold"], found["n_units"]) == (2, 120)
-    assert found["by_field"]["vendor"] == {
-        "matches": 108, "mismatches": 12, "omissions": 0, "hallucinations": 0,
-        "precision": pytest.approx(0.9), "recall": pytest.approx(0.9), "f1": pytest.approx(0.9),
-    }  # fmt: skip
-    assert next(iter(found["by_field"])) == "vendor"
-    one = summarise(done.results[:1], rules="strict")
-    assert one.interval is not None
-    assert 0.9 < one.interval[0] < one.score < one.interval[1] < 1
-
-
-def test_a_record_left_out_or_invented_is_a_unit(tmp_path: Path) -> None:
-    """A record that one side lacks is lost; one that one side invented is a unit that the other has right."""
-    whole = side("a", invoices(tmp_path / "a", lambda _, record: record, id_field="id", n=20))
-    short = side("b", invoices(tmp_path / "b", lambda i, record: record if i else None, id_field="id", n=20))
-    more = side("c", invoices(tmp_path / "c", lambda i, record: record if i else record | {"id": "none of gold's"}, id_field="id", n=20))
-    lost, invented = compare([whole, short, more]).candidates
-    assert (lost.total.n, lost.total.losses) == (20, 1)
-    assert (invented.total.n, invented.total.losses) == (21, 2)
-
-
-def test_what_was_not_handed_in_loses_every_record(tmp_path: Path) -> None:
-    """A submission without the file has lost all 30 records and every field of each."""
-    done = invoices(tmp_path, lambda _, record: record, id_field="id", n=30)
-    nothing = RunSide(label="b", results={"inv0": result("inv0", 0.0, status="missing", scorer="tree_match")}, signature=done.signature)
-    found = compare([side("a", done), nothing], force=True).candidates[0]
-    assert (found.total.n, found.total.losses, found.is_regression) == (30, 30, True)
-    assert {(row.path, row.f1.n, row.f1.b) for row in found.fields} == {(path, 30, 0.0) for path in ("vendor", "total", "day")}
 
 
 def made(label: str, *instances: Sequence[float | None], **more: Any) -> RunSide:
@@ -155,13 +83,6 @@ def test_equal_runs_have_no_small_p_too_often(kind: str, n: int) -> None:
     levels = np.sort(drawn)
     above = np.arange(1, n + 1) / n - levels
     assert above.max() <= 1.52 / n**0.5
-
-
-def test_a_scorers_own_list_of_units_counts() -> None:
-    """A plugin may leave a plain list of scores; anything else in its place is not taken for units."""
-    assert units_of(result("q", 0.5, details={"units": [0, 1, 0.5, None]})) == [0, 1, 0.5, None]
-    for odd in ([], [1], [2, 3], "ab", {"scores": "ab"}, {"n": 3}):
-        assert units_of(result("q", 0.5, details={"units": odd})) is None
 
 
 def test_samples_of_one_file_are_samples_of_its_records(tmp_path: Path) -> None:

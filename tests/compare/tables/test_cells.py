@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.duckdb_fetchdf_compat import _nanoseconds, database_columns
+from evalsuite.compare.duckdb_fetchdf_compat import database_columns
 from evalsuite.compare.official_cells import NA, NAN, NAT, Items, Uncomparable, cells_equal, official_frame, typed_column
 from evalsuite.core.types import Table
 from tests.models.official_table import frame_of, lists_of
@@ -72,26 +72,6 @@ def test_column_kinds() -> None:
         assert list(map(repr, lists_of(frame_of([cells]))[0])) == list(map(repr, values)), "the model disagrees"
 
 
-@pytest.mark.parametrize(
-    ("columns", "expected"),
-    [
-        ([["1"], ["2.5"]], [[1.0], [2.5]]),
-        ([["1"], ["18446744073709551615"]], [[1.0], [float(2**64)]]),
-        ([["1"], ["True"]], [[1], [True]]),
-        ([["1"], ["x"]], [[1], ["x"]]),
-        ([[], []], [[], []]),
-    ],
-)
-def test_frames(columns: list[list[str]], expected: list[list[object]]) -> None:
-    """Numeric columns side by side become floats, anything else keeps its own kind."""
-    assert lists(text_table(columns)) == repr(expected)
-
-
-def test_a_missing_field_is_empty() -> None:
-    """The None a reader puts where a short row ends reads as an empty cell."""
-    assert lists(Table(header=("a",), columns=((None, "1"),), n_rows=2)) == "[[nan, 1.0]]"
-
-
 @st.composite
 def columns_of_text(draw: st.DrawFn) -> list[list[str]]:
     """One to four columns of one to five cells, each from a few traps so that whole columns agree in kind."""
@@ -149,14 +129,6 @@ def test_cells_as_the_reference_compares_them(gold: object, predicted: object, i
 
 
 MOMENT = datetime(2020, 1, 2, 3, 4, 5, 6)
-
-
-def test_moments_in_nanoseconds() -> None:
-    """A column in nanoseconds makes numbers of all; they wrap around beyond 64 bits, and what is no moment stays."""
-    since = 1_577_934_245_000_006_000
-    assert [_nanoseconds(cell) for cell in (MOMENT, datetime(1970, 1, 1), datetime(1969, 12, 31), "x")] == [since, 0, -86_400 * 10**9, "x"]
-    assert _nanoseconds(datetime(2263, 1, 1)) == 9_246_182_400_000_000_000 - 2**64
-    assert _nanoseconds(datetime(1677, 1, 1)) == -9_246_096_000_000_000_000 + 2**64
 
 
 @pytest.mark.parametrize(

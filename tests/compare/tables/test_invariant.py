@@ -23,7 +23,6 @@ N = 100_000 if is_full() else 100
 SHARE = {"tables": 0.5, "numbers": 0.3, "texts": 0.2, "causes": 0.1}
 Columns = list[list[str]]
 PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
-WRITTEN = re.compile(r"[,$€£¥()\u2012\u2013\u2212]|USD|EUR|GBP|\d['\u2019\s]\d|\d\.\d{3}\.")
 WORDS = ["Paris", "New York", "10", "C", "Zoë", "R&D", "10.5", "東京"]
 PIECES = [*WORDS, *["paris", "New\u00a0York", "10.0", "1,000", "C++", "Zoe\u0308", "Yorker", "'s", "\u200b"], *" -.$(%x\n", ", "]
 NUMERALS = ["42", "-42", "42.0", "17.5", "17.49", "17.5 %", "1,234", "1.2 million", "3rd", "2019", "GPT-4", "10:30", "4²", "x12", "-3.2"]

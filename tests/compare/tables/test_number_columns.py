@@ -1,42 +1,25 @@
 """Columns of numbers as arrays: what each cell says, and what arrays may decide without exact arithmetic."""
 
 import math
-from decimal import Decimal
-from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
 
 from evalsuite.compare.number_columns import (
-    MOST_DECIMALS,
     WHOLE,
     Numbers,
-    fewest_decimals,
     join_blocks,
-    number_groups,
     numbers_of,
     surely_strictly_equal,
-    widest,
 )
-from evalsuite.compare.numbers import Number, Tolerance, numbers_equal
+from evalsuite.compare.numbers import Tolerance
 from evalsuite.compare.packed_text import pack_lists
-from evalsuite.compare.values import read_cell
 
 
 def column_of(cells: list[str], kind: str = "", at: int = 0) -> Numbers | None:
     """The numbers of a column, the first or the second of two."""
     columns = [cells] if not at else [["a long word before it"] * len(cells), cells]
     return numbers_of(next(iter(pack_lists(columns).blocks())), at, kind=kind)
-
-
-def shown(text: str) -> int:
-    """The decimals of a number: an exponent shifts its point."""
-    mantissa, _, exponent = text.strip().lower().partition("e")
-    decimals = len(mantissa.partition(".")[2]) - int(exponent or 0)
-    if not exponent:
-        return decimals if "." in mantissa else WHOLE
-    return min(max(decimals, 0), MOST_DECIMALS) if float(text) else 0
 
 
 NUMBERS = "0|5|-5|12345678|-1234567|123456789012345|0.5|-0.25|1.00|1234567.5|12345678.5|123456.78|1234567.89|0.12345678|1e3|1E3|1e+3"
@@ -79,12 +62,6 @@ def test_numbers_of_at_most_15_digits_are_exact(values: list[float], digits: lis
     assert Numbers(np.array(values), None if digits is None else np.array(digits, np.int8)).are_exact is is_exact
 
 
-def test_large_numbers_are_not_safe() -> None:
-    """From 9e18 on, of either sign; infinity is no integer."""
-    found = [Numbers(np.array([0, value]), None).are_safe for value in (8.9e18, -8.9e18, 9e18, -9e18, 1.7e19, math.inf, NAN)]
-    assert found == [True, True, False, False, False, True, True]
-
-
 def test_blocks_are_joined() -> None:
     """In their order; one that is no number makes none of all, and decimals are known where all are."""
     first, second = Numbers(np.array([1.5]), np.array([1], np.int8)), Numbers(np.array([2.0, 3.0]), None)
@@ -112,63 +89,6 @@ BASES += [
     "1e-9",
     "123456789.125",
 ]
-MOVES = ["0", "4e-13", "4e-10", "1e-9", "1.1e-9", "0.004", "0.005", "0.0051", "0.5"]
-TERMS = [Tolerance(), Tolerance(abs=0.005, own=True), Tolerance(rel=0.5, own=True), Tolerance(rel=1.0, own=True)]
-COUNTS = [
-    (4778, 2570, 1358, 1528, 501, 2938, 2876),
-    (4778, 2868, 2139, 2146, 708, 2964, 2964),
-    (4778, 4234, 3820, 3756, 1254, 4758, 4758),
-    (4778, 4577, 3990, 3892, 1300, 4778, 4778),
-]
-
-
-@cache
-def near_pairs() -> list[tuple[str, str]]:
-    """Numbers and others near them, written with few and with many decimals."""
-    pairs = []
-    for base, move, sign in product(BASES, MOVES, (1, -1)):
-        moved = [Decimal(base) + sign * Decimal(move), Decimal(base) * (1 + sign * Decimal(move))]
-        texts = {f"{number:f}" for number in moved} | {f"{number:.{n}f}" for number in moved for n in (1, 2, 4)}
-        pairs += [(base, text) for text in sorted(texts) if len(text) < 25]
-    pairs = [*pairs, *(pair[::-1] for pair in pairs)]
-    return [pair for pair in pairs if all(isinstance(read_cell(text), int | Number) for text in pair)]
-
-
-@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("tolerance", "counts"), list(zip(TERMS, COUNTS, strict=True)))
-def test_what_arrays_say_of_near_numbers(tolerance: Tolerance, counts: tuple[int, ...], step: int) -> None:
-    """Of pairs at every edge: what is sure is equal, what is equal is within reach and in one group; and most of it is known by arrays.
-
-    The test line looks at the groups of every third pair.
-    """
-    pairs = near_pairs()
-    are_equal = np.array([numbers_equal(*map(read_cell, pair), tolerance) for pair in pairs])
-    columns = [column_of([pair[side] for pair in pairs]) for side in (0, 1)]
-    a, b = (column for column in columns if column is not None and column.digits is not None)
-    sure = surely_strictly_equal(a, b, tolerance)
-    assert [pairs[at] for at in np.flatnonzero(sure & ~are_equal)] == []
-    size = np.maximum(np.abs(a.values), np.abs(b.values))
-    decimals = np.minimum(a.digits, b.digits)
-    within = [np.abs(a.values - b.values) <= widest(tolerance, size, *more) for more in ((), (decimals,))]
-    assert [pairs[at] for at in np.flatnonzero(are_equal & ~(within[0] & within[1]))] == []
-    n_tight = 0
-    for at, is_equal in list(enumerate(are_equal))[::step]:
-        two = a.take(np.array([at])), b.take(np.array([at]))
-        values, digits = (np.concatenate([getattr(side, name) for side in two]) for name in ("values", "digits"))
-        order = [0, 1] if at % 2 else [1, 0]
-        groups, is_loose = number_groups(values[order], digits[order], np.array([True, False])[order], tolerance)
-        is_one = groups[0] == groups[1]
-        assert is_one or not is_equal, pairs[at]
-        assert is_equal or not is_one or is_loose[0], pairs[at]
-        n_tight += bool(is_one and not is_loose[0])
-    seen = len(pairs), int(are_equal.sum()), int(sure.sum()), *(int(part.sum()) for part in within)
-    assert (seen, n_tight) == (counts[:3] + counts[5:], counts[3 if step == 1 else 4])
-
-
-def test_the_fewest_decimals() -> None:
-    """Of all numbers of a column; empty cells show none, and unknown decimals are none."""
-    columns = [["1.5", "2.25", ""], ["1.25"], ["7"], ["", ""], ["7.", "1.5"], ["1e3", "1.5"]]
-    assert [fewest_decimals(numbers) for column in columns if (numbers := column_of(column))] == [1, 2, WHOLE, MOST_DECIMALS, 0, 0]
 
 
 def test_numbers_without_known_decimals_are_never_sure() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from evalsuite.compare.columns import Arrays, as_values, from_message, has_long_integer, packed_of, packed_table, to_message
+from evalsuite.compare.columns import as_values, from_message, packed_of, packed_table, to_message
 from evalsuite.compare.packed_text import (
     NULL,
     Keys,
@@ -16,23 +16,10 @@ from evalsuite.compare.packed_text import (
 )
 from tests.compare.tables.test_table import text_table
 
-# Of each length around the words of eight bytes, and around the longest that one byte counts.
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-TEXTS = [*(LETTERS[:n] for n in (0, 1, 7, 8, 9, 15, 16, 17, 24, 25)), *("x" * n for n in (254, 255, 256)), "é", "日本語", "a\0b"]
-
 
 def texts_of(packed: Packed) -> list[list[str]]:
     """The columns again."""
     return [[text for block in packed.blocks() for text in block.texts(column)] for column in range(packed.width)]
-
-
-@pytest.mark.parametrize(
-    ("cell", "is_long"), [("1" * 310, True), ("1" * 309, False), (" -" + "1" * 308, True), ("1.5" + "0" * 307, False), ("x" * 310, False)]
-)
-def test_integers_beyond_floats_are_found(cell: str, is_long: bool) -> None:
-    """In a column of any kind, by how they begin: tables with them are compared as the reference does, which may fail."""
-    packed = packed_table(("a",), "t", pack_lists([["1", cell]]).frames)
-    assert [has_long_integer(column, 310) for column in (["1", cell], packed.columns[0])] == [is_long, is_long]
 
 
 def test_texts_that_are_numbered() -> None:
@@ -105,24 +92,6 @@ def test_columns_with_null() -> None:
     assert packed_of(packed_table(("x", "y"), "t", packed.frames, packed.types)) is not None
     assert Packed(1, [frame([["a"]])], ("VARCHAR",)).with_null == Packed(1, [frame([["a"]])]).with_null == frozenset()
     assert mark not in texts_of(Packed(1, [frame([["a"]])]))[0]
-
-
-def test_the_least_recently_used_arrays_are_released(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As soon as all take more than they may; what is asked for again is computed again."""
-    monkeypatch.setattr("evalsuite.compare.columns._MOST_BYTES", 32)
-    arrays, computed = Arrays(), []
-
-    def ask(name: str, n: int) -> None:
-        arrays.once(name, lambda: (computed.append(name), np.zeros(n))[1])
-
-    for name, n in (("a", 2), ("b", 1), ("a", 2), ("c", 1), ("d", 1)):
-        ask(name, n)
-    assert [name for name in "abcd" if name in arrays] == ["a", "c", "d"]
-    assert computed == ["a", "b", "c", "d"]
-    ask("b", 1)
-    assert [name for name in "abcd" if name in arrays] == ["b", "c", "d"]
-    arrays.put("pair", (np.zeros(2), np.zeros(2)))
-    assert [name for name in ("a", "b", "c", "d", "pair") if name in arrays] == ["pair"]
 
 
 def test_tables_as_values() -> None:

@@ -1,23 +1,14 @@
 """Rows in any order by codes: near numbers, odd forms and moved cells get the verdicts of the plain model, at a bounded cost."""
 
-import sys
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
 from random import Random
-from types import FrameType
-from typing import Any
 
 import pytest
 
 from evalsuite.compare import strict_matching
-from evalsuite.compare.number_columns import numbers_of
 from evalsuite.compare.official_tables import match_table
 from evalsuite.compare.strict_columns import Terms
 from evalsuite.compare.strict_tables import judge_table
 from evalsuite.core.types import Table
-from evalsuite.scorers.table_match import table_match
-from tests.benchmarks.surface import KINDS, table_of
 from tests.models import strict_table
 
 NEAR = (0.001, 0.0049, 0.5, 1.005, 2.004, 2.005, 2.006, 10.01, 10.015, 12.345, 12.3449, 12.35, 99.995, 100.0)
@@ -108,86 +99,3 @@ def test_packed_tables_get_the_official_counts_of_lists(block: int, monkeypatch:
         assert found[0] == found[1], (seed, gold.columns, answer.columns, reference)
         n_wrong += found[0][0] == 0
     assert n_wrong > 15
-
-
-# Calls of Python functions for each cell of both tables; the search cell by cell makes 30 and more. Up to 20,000 cells of one column are
-# read to count those that differ.
-MOST_CALLS = 12.0
-LINE = ("one cell", "one column scrambled", "moved and jittered", "rows twice", "NULL spellings", "unrelated")
-
-
-def as_table(frame: Any) -> Table:
-    """A frame as a table of text."""
-    columns = tuple(["" if text == "nan" else text for text in frame[name].astype(str)] for name in frame.columns)
-    return Table(header=tuple(frame.columns), columns=columns, n_rows=len(frame), name="t.csv")
-
-
-@pytest.mark.parametrize("kind", [kind if kind in LINE else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS])
-def test_no_difference_costs_python_calls_for_each_cell(kind: str) -> None:
-    """Both verdicts with reason on 1,200 rows of 3 columns, in order and in any order."""
-    gold, answer = map(as_table, KINDS[kind](table_of(1_200, 3)))
-    for ignore_order in (False, True):
-        table_match(answer, gold=gold, ignore_order=ignore_order)
-        n_calls = calls_of(partial(table_match, answer, gold=gold, ignore_order=ignore_order))
-        assert n_calls <= MOST_CALLS * 2 * gold.n_rows * len(gold.columns), ignore_order
-
-
-@pytest.mark.parametrize("kind", LINE)
-def test_each_column_of_numbers_is_parsed_once_and_again_only_if_released(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both rules ask the same column for its numbers; with no space for arrays the verdicts, reasons and details are the same."""
-    gold, answer = map(as_table, KINDS[kind](table_of(250, 10)))
-    parsed: list[tuple[int, int]] = []
-
-    def count(block: Any, column: int, **options: Any) -> Any:
-        parsed.append((id(block), column))
-        return numbers_of(block, column, **options)
-
-    monkeypatch.setattr("evalsuite.compare.number_columns.numbers_of", count)
-    for ignore_order in (False, True):
-        parsed.clear()
-        score = table_match(answer, gold=gold, ignore_order=ignore_order)
-        assert len(parsed) == len(set(parsed))
-        with monkeypatch.context() as patch:
-            patch.setattr("evalsuite.compare.columns._MOST_BYTES", 0)
-            assert table_match(answer, gold=gold, ignore_order=ignore_order) == score
-
-
-def calls_of(judge: Callable[[], object]) -> int:
-    """How many Python functions are called."""
-    n_calls = 0
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal n_calls
-        n_calls += 1
-
-    # A profiler would also hear of each return, and of calls of C.
-    sys.settrace(count)
-    try:
-        judge()
-    finally:
-        sys.settrace(None)
-    return n_calls
-
-
-WIDE = {
-    "unrelated": lambda columns: [[f"{float(cell) + 0.5:.2f}" for cell in column] for column in columns],
-    "one cell": lambda columns: [["x", *columns[0][1:]], *columns[1:]],
-    "two cells swapped": lambda columns: [[*columns[0][1::-1], *columns[0][2:]], *columns[1:]],
-    "texts": lambda columns: [[f" city {cell} " for cell in column] for column in columns],
-    "columns moved and jittered": lambda columns: [[f"{float(cell) * (1 + 1e-10):.14g}" for cell in column] for column in columns[::-1]],
-}
-
-
-@pytest.mark.parametrize(("kind", "ignore_order"), [(kind, at % 2 == 0) for at, kind in enumerate(WIDE)])
-def test_columns_of_wide_tables_are_not_compared_pair_by_pair(kind: str, ignore_order: bool) -> None:
-    """Four times as many columns take at most six times as many calls: pair by pair they would take sixteen times as many."""
-    n_calls = []
-    for n_columns in (33, 132):
-        columns = [[f"{(31 * row + 7 * at) % 9973}.{(row + at) % 100:02d}" for row in range(20)] for at in range(n_columns)]
-        if kind == "two cells swapped":
-            # The first and the last numbers of all columns are equal.
-            columns = [["0.00", *column[1:-1], "9999.99"] for column in columns]
-        gold = Table(header=tuple(f"c{at}" for at in range(n_columns)), columns=tuple(columns), n_rows=20)
-        answer = replace(gold, columns=tuple(WIDE[kind](columns)), name="t.csv")
-        n_calls.append(calls_of(partial(table_match, answer, gold=gold, ignore_order=ignore_order)))
-    assert n_calls[1] <= 6 * n_calls[0]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -132,23 +131,6 @@ def test_cells(ignore_order: bool) -> None:
         assert found == among == int(expected), (gold, predicted)
 
 
-def native(text: str) -> tuple[Any, str] | None:
-    """The cell as a database may hold it: BIGINT, DECIMAL or DOUBLE; None for a written form, which is text there."""
-    if re.fullmatch(r"-?\d+", text):
-        return int(text), "BIGINT"
-    if re.fullmatch(r"-?\d+\.\d{1,8}", text):
-        return Decimal(text), f"DECIMAL(18,{len(text.partition('.')[2])})"
-    return (float(text), "DOUBLE") if re.fullmatch(r"[\d.e-]+", text) else None
-
-
-def test_cells_of_a_database() -> None:
-    """The same cells with types; a written form is text in a database."""
-    for gold, predicted, expected in lines(CELLS):
-        sides = [{"t": column(side[0], types=side[1])} for side in (native(gold), native(predicted)) if side is not None]
-        if len(sides) == 2:
-            assert strict("duckdb_match", sides[1], gold=sides[0]) == int(expected), (gold, predicted)
-
-
 @pytest.mark.parametrize(("gold", "predicted", "expected"), lines(TABLES))
 @pytest.mark.parametrize("ignore_order", [False, True])
 def test_tables(gold: str, predicted: str, expected: str, ignore_order: bool) -> None:
@@ -161,36 +143,6 @@ def test_tables(gold: str, predicted: str, expected: str, ignore_order: bool) ->
     assert strict("tables_match", sides[1:], gold=sides[:1], ignore_orders=[ignore_order]) == int(expected)
     assert strict("tables_match", sides[1:], gold=sides[:1], labels="ignore") == 1
     assert strict("duckdb_match", typed[1], gold=typed[0], labels="ignore") == 1
-
-
-def answer(text: str) -> str:
-    """The answer that an example writes: code points by number, code in backticks as it stands."""
-    return re.sub(r"`U\+([0-9A-F]{4})`", lambda match: chr(int(match[1], 16)), text)
-
-
-def written_out(text: str, n_labels: int) -> str:
-    """`A-0 ... A-9499` as the list it stands for, or the beginning of it."""
-    return " ".join(f"A-{k}" for k in range(n_labels)) if text.startswith("A-0 ...") else answer(text)
-
-
-@pytest.mark.parametrize("n_labels", [300, pytest.param(9_500, marks=pytest.mark.slow)])
-def test_numbers(n_labels: int) -> None:
-    """Numbers in an answer; an integer gold as JSON writes it and as text."""
-    for gold, said, expected in lines(NUMBERS):
-        for number in (gold, float(gold) if "." in gold else int(gold)):
-            assert strict("number_match", written_out(said, n_labels), gold=number) == int(expected), (number, said)
-
-
-def text_gold(gold: str) -> dict[str, Any]:
-    """The gold and the exclusion behind `York (not Lima)`."""
-    match = re.fullmatch(r"(.+) \(not (.+)\)", gold)
-    return {"gold": match[1], "exclude": [match[2]]} if match else {"gold": gold}
-
-
-def test_texts() -> None:
-    """Texts in an answer."""
-    for gold, said, expected in lines(TEXTS):
-        assert strict("string_match", answer(said), **text_gold(gold)) == int(expected), (gold, said)
 
 
 def stated(section: str) -> Iterator[tuple[str, str, str]]:

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.official_tables import match_golds, match_table, match_table_list, nearest_of
+from evalsuite.compare.official_tables import match_golds, match_table, nearest_of
 from evalsuite.core.types import Fault, Table
-from evalsuite.scorers import SCORERS
 from tests.compare.tables.test_cells import TRAPS
 from tests.models.official_table import frame_of, score_tables
 from tests.properties import examples
@@ -65,22 +63,6 @@ def test_cases() -> None:
         assert not score.reason.endswith(".")
 
 
-def test_the_reason_names_the_first_difference() -> None:
-    """A failed column is named with its nearest predicted column and the first cell that differs, counted from 1."""
-    gold = Table(header=("id", "revenue"), columns=(["1", "2", "3"], ["5", "10.5", "7"]), n_rows=3)
-    predicted = Table(header=("rev", "id"), columns=(["5", "10.9", "7"], ["1", "2", "3"]), n_rows=3)
-    expected = "gold column 2 'revenue' has no match; closest is 'rev' (1 of 3 cells differ, first at row 2: 10.5 vs 10.9)"
-    assert match_table(predicted, gold).reason == expected
-    assert match_table(predicted, gold, ignore_order=True).reason.endswith("1 of 3 cells differ, first rev of 2: 10.9, gold 10.5)")
-
-
-def test_a_column_gold_has_not() -> None:
-    """A needed column out of range leaves the verdict open and is gold's fault."""
-    score = match_table(text_table([["1"]]), text_table([["1"]]), needed=[1])
-    assert (score.official, score.fault and score.fault.code) == (None, "BAD_SPEC")
-    assert score.reason == "condition_cols names column 1, gold has 1 column (the first is 0)"
-
-
 def test_any_of_several_golds() -> None:
     """Any gold may match; one that cannot be read leaves the verdict open only where none does."""
     right, wrong, lost = text_table([["1"]]), text_table([["2"]], name="b.csv"), Fault(code="BAD_GOLD_FILE", detail="b.csv")
@@ -89,31 +71,6 @@ def test_any_of_several_golds() -> None:
     assert nearest_of(match_golds(right, [wrong, wrong], needed=[[], []], ignore_order=False)).official == 0
     unjudged = nearest_of(match_golds(right, [wrong, lost], needed=[[], []], ignore_order=False))
     assert (unjudged.official, unjudged.fault) == (None, lost)
-
-
-@pytest.mark.parametrize(
-    ("cells", "answer", "flip"),
-    [
-        (["5", "1000"], "1,000", "written form: gold 2 of 2 'b.csv': gold column 1 'c0' has no match"),
-        (["5", HUGE], HUGE, "cells the reference dies of: gold 1 of 2 'a.csv': the reference fails on these columns"),
-    ],
-)
-def test_a_flip_and_its_cause_are_about_one_gold(cells: list[str], answer: str, flip: str) -> None:
-    """The reason behind the cause is the reference's for the gold that strict accepts, or for the one at which the reference fails."""
-    golds = [text_table([[cell]], name=name) for cell, name in zip(cells, ("a.csv", "b.csv"), strict=True)]
-    score = SCORERS.load("table_match").score(text_table([[answer]]), gold=golds)
-    assert (score.official, score.strict) == (0, 1)
-    assert score.flip.startswith(flip)
-
-
-def test_lists_of_tables() -> None:
-    """Each prediction must match its own gold, and the reason names the one that does not."""
-    one, two = text_table([["1"]], name="a.csv"), text_table([["2"]], name="b.csv")
-    options: dict[str, Any] = {"needed": [[], []], "ignore_orders": [False, False]}
-    assert match_table_list([one, two], [one, two], **options).official == 1
-    assert match_table_list([two, one], [one, two], **options).reason.startswith("table 1 of 2 'a.csv': gold column 1 'c0'")
-    assert match_table_list([one], [one, two], **options).reason == "1 table submitted, gold has 2"
-    assert match_table_list([one, Fault(code="BAD_CSV")], [one, two], **options).official == 0
 
 
 @st.composite

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Score
-from evalsuite.scorers import SCORERS
 from evalsuite.scorers.table_match import table_match
 from tests.compare.tables.test_table import text_table
 from tests.models.official_table import frame_of, of_bare_number
@@ -117,42 +115,6 @@ def test_a_bare_number_under_the_original_is_the_models(
     """The original compares the characters of each gold cell with a column, and dies of what is no text; dbt takes that for unequal."""
     found = table_match(text_table(predicted), gold=text_table(gold), condition_cols=column, ignore_order=ignore_order, reference=reference)
     assert (found.official or 0) == of_bare_number(frame_of(predicted), frame_of(gold), column, ignore_order)
-
-
-def test_a_bare_number_is_one_column_for_strict() -> None:
-    """Whatever a reference makes of it, of one gold or of several, and a check with it is judged."""
-    for reference in ("original", "lite", "snow", "dbt"):
-        for golds, alone in ((AB, True), (AB, False)):
-            right, wrong = (judged(answer, [golds], 0, False, alone, reference).strict for answer in (AB[:1], AB[1:]))
-            assert (right, wrong) == (1, 0), reference
-        assert judged(AB[1:], [AB, CD], 1, False, False, reference).strict == 1
-    told = check_parameters(SCORERS.load("table_match"), {"gold": "a.csv", "condition_cols": 0})
-    assert [(problem.blocks, "the reference fails" in problem.message) for problem in told] == [(frozenset(), True)]
-
-
-def test_strict_takes_the_full_list_and_its_own_nulls() -> None:
-    """Under strict an empty cell is no 0, and one gold in a list takes all columns that are listed."""
-    assert judged([["0", "2"]], [[["", "2"]]], [], False, True, "lite").strict == 0
-    assert judged(AB[:1], [AB], [0, 1], False, False, "snow").strict == 0
-    assert judged(AB, [AB], [0, 1], False, False, "snow").strict == 1
-
-
-def test_a_list_that_does_not_fit_is_told_at_load() -> None:
-    """Gold that its reference cannot use at all blocks official; one that it can use for earlier golds, or misreads, is a warning."""
-
-    def told(gold: Any, columns: Any, layout: str) -> list[frozenset[str]]:
-        parameters = {"gold": gold, "condition_cols": columns, "reference": layout}
-        return [problem.blocks for problem in check_parameters(SCORERS.load("table_match"), parameters)]
-
-    assert told("a.csv", [[0]], "lite") == [frozenset({"official"})]
-    assert told(["a.csv", "b.csv"], [[0]], "lite") == [frozenset()]
-    assert told(["a.csv"], [0, 1], "snow") == [frozenset()]
-    assert told(["a.csv"], [1], "snow") == []
-    assert told(["a.csv"], [0], "lite") == [frozenset()]
-    assert told("a.csv", [0, 1], "lite") == []
-    assert told(["a.csv", "b.csv"], [0, 1], "original") == [frozenset({"official"})]
-    assert told(["a.csv", "b.csv"], [[0]], "original") == [frozenset()]
-    assert told(["a.csv", "b.csv"], [[0], [1]], "original") == []
 
 
 def test_a_flat_list_for_several_golds_is_no_official_pass() -> None:

@@ -8,10 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 from evalsuite.compare import row_multisets
-from evalsuite.compare.bipartite_matching import bipartite_matching, largest_flow, saturating_flow
-from evalsuite.compare.row_multisets import CELL_CAP, EDGE_CAP, FLOW_CAP, Work
-from evalsuite.compare.strict_columns import StrictColumn, read_columns
-from evalsuite.compare.strict_matching import match_columns
+from evalsuite.compare.bipartite_matching import bipartite_matching
+from evalsuite.compare.row_multisets import CELL_CAP
 from evalsuite.compare.strict_tables import judge_table
 from evalsuite.compare.verdict import Strict
 from evalsuite.core.types import Table
@@ -135,19 +133,6 @@ def test_what_cannot_be_decided_ends_at_a_counted_cap(make: Callable[[], tuple[C
     assert verdict.reason.startswith("LIMIT: no matching column assignment among ")
 
 
-def test_caps_are_counted_in_steps_edges_and_walks() -> None:
-    """The caps are the documented ones, and what an honest answer needs comes on top of them."""
-    assert (CELL_CAP, EDGE_CAP, FLOW_CAP) == (5_000_000, 3_000_000, 10_000_000)
-    work = Work(free=7)
-    work.look(CELL_CAP + 7)
-    with pytest.raises(row_multisets.CapReachedError):
-        work.look(1)
-    with pytest.raises(row_multisets.CapReachedError):
-        work.connect(EDGE_CAP + 1)
-    with pytest.raises(row_multisets.CapReachedError):
-        work.walk(FLOW_CAP + 1)
-
-
 @pytest.mark.parametrize("ordered", [True, False])
 def test_hundreds_of_columns_need_no_recursion(ordered: bool) -> None:
     """150 needed columns are found among 300, all renamed; one changed cell is found missing."""
@@ -163,25 +148,6 @@ def test_hundreds_of_columns_need_no_recursion(ordered: bool) -> None:
     assert verdict.details["gold_column"] == 8
 
 
-def test_equal_columns_by_the_hundred() -> None:
-    """150 equal needed columns among 300 equal ones cost one comparison each, in either order."""
-    column = ["1", "2.5", "x"] * 3
-    for ordered in (True, False):
-        assert judged([column] * 150, [column] * 300, ordered=ordered).value == 1
-        assert judged([*[column] * 150, ["9"] * 9], [column] * 300, ordered=ordered).value == 0
-
-
-def test_a_column_nothing_fits_is_explained_cheaply() -> None:
-    """Beside 100 columns of 1,000 rows the reason compares a share of the cells, and still names a column and a cell."""
-    gold = [["0"] * 999 + ["7.5"]]
-    predicted = [["0"] * 999 + [str(i)] for i in range(100)]
-    for ordered in (True, False):
-        verdict = judged(gold, predicted, ordered=ordered)
-        assert verdict.value == 0
-        assert verdict.details["first_row"] == 1000
-        assert "1 of 1000 cells differ" in verdict.reason
-
-
 def test_a_large_honest_table_is_not_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of more cells than the cap on steps, in another order and with rounded numbers, is accepted: its own size is free."""
     monkeypatch.setattr(row_multisets, "CELL_CAP", 1000)
@@ -193,30 +159,8 @@ def test_a_large_honest_table_is_not_limited(monkeypatch: pytest.MonkeyPatch) ->
     assert judged(gold, predicted, names="gfedcba").value == 1
 
 
-def test_matching_searches_are_maximal() -> None:
-    """The two matchings find what greedy misses: a chain of moves, and units moved back."""
-    assert bipartite_matching([[0], [0, 1], [1, 2]]) == [0, 1, 2]
-    assert bipartite_matching([[0, 1], [0], [0]]).count(None) == 1
-    walked: list[int] = []
-    assert saturating_flow([2, 2], [2, 2], [[0, 1], [0]], walked.append)
-    assert not saturating_flow([2, 3], [2, 3], [[0, 1], [0]], walked.append)
-    assert walked
-    assert largest_flow([2, 3], [2, 3], [[0, 1], [0]]) == ([0, 1], [0, 1])
-
-
 def test_long_chains_of_moves_need_no_recursion() -> None:
     """3,000 columns of which each may move one further are matched without recursion."""
     n = 3000
     with shallow():
         assert bipartite_matching([*([i, i + 1] for i in range(n)), [0]])[:2] == [1, 2]
-
-
-def test_zero_columns_and_zero_rows() -> None:
-    """No row: enough columns are all that counts."""
-
-    def columns(n: int, cells: list[str]) -> list[StrictColumn]:
-        return read_columns(Table(header=("",) * n, columns=(cells,) * n, n_rows=len(cells)), range(n))
-
-    assert match_columns(columns(2, []), columns(3, []), n_gold=0, n_predicted=0, ordered=False).is_equal
-    assert not match_columns(columns(3, []), columns(2, []), n_gold=0, n_predicted=0, ordered=True).is_equal
-    assert not match_columns(columns(1, ["1"]), columns(1, []), n_gold=1, n_predicted=0, ordered=True).is_equal

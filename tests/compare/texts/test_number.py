@@ -4,12 +4,11 @@ import json
 import sys
 from typing import Any
 
-import pytest
 import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalsuite.compare.answer_rules import NUMBER, find_official_numbers, gold_numbers, match_number
+from evalsuite.compare.answer_rules import NUMBER, find_official_numbers, match_number
 from tests.compare.texts.test_values import CORPUS
 from tests.models.official_number import score_number
 from tests.properties import LETTERS, examples
@@ -24,20 +23,6 @@ def test_cases() -> None:
         assert score_number(answer, gold, **options) == expected, "the model disagrees"
         assert score.reason
         assert not score.reason.endswith(".")
-
-
-def test_reasons_are_true() -> None:
-    """A reason names the numbers that decided."""
-    assert match_number("2604.24", "2604.2362912").reason == "no number within 0.0001 of gold 2604.2362912: closest is 2604.24"
-    assert match_number("3 of 7", "3").reason == "2 numbers in the answer, this gold takes exactly one: 3, 7"
-    assert match_number("it is 3", "3").reason == "contains 3"
-
-
-@pytest.mark.parametrize("gold", ["five", "", "nan", "inf", ["1", "x"]])
-def test_gold_that_is_no_number(gold: Any) -> None:
-    """A gold that is no finite number is told by a ValueError before any answer is judged."""
-    with pytest.raises(ValueError):
-        gold_numbers(gold)
 
 
 ANSWERS = st.text(alphabet=st.sampled_from("0123456789,.%- aekxé१٣²_\n"), max_size=30) | st.text(LETTERS, max_size=20)
@@ -79,9 +64,3 @@ def test_digits_that_python_does_not_know() -> None:
     digits = regex.findall(r"\d", "".join(map(chr, range(sys.maxunicode + 1))))
     assert all(find_official_numbers(char) == ([float(char)] if char.isdecimal() else []) for char in digits)
     assert find_official_numbers("7 \U00011de0 8") == [7, 8]
-
-
-def test_huge_runs_of_digits() -> None:
-    """5,000 digits are an infinite number, not a crash."""
-    assert find_official_numbers("9" * 5000) == [float("inf")]
-    assert match_number("9" * 5000, "9").official == 0

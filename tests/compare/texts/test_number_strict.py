@@ -1,18 +1,16 @@
 """The strict number rule: what a careful judge reads as a number, which numbers count, and how near they must be."""
 
-import json
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalsuite.compare.answer_rules import gold_numbers, match_number_strictly, match_text_strictly
+from evalsuite.compare.answer_rules import match_number_strictly
 from evalsuite.compare.claims import Claims
 from evalsuite.compare.numbers import exact_of
 from evalsuite.compare.values import find_numbers
 from evalsuite.scorers import SCORERS
-from tests.compare.texts.test_values import CORPUS
 from tests.models import strict_number
 from tests.properties import examples
 
@@ -22,12 +20,6 @@ DECIMALS = st.decimals(min_value=-2000, max_value=2000, allow_nan=False, places=
 def values(text: str) -> list[list[float]]:
     """The readings of each number in a text."""
     return [[float(exact_of(reading)) for reading in item.candidates] for item in find_numbers(text)]
-
-
-def test_reading() -> None:
-    """What is a number in a text, and which."""
-    rows = [json.loads(line) for line in (CORPUS / "readings.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [[text, values(text), why] for text, _, why in rows] == rows
 
 
 FLIPS: list[tuple[str, Any, dict[str, Any], str]] = [
@@ -116,37 +108,3 @@ def test_an_answer_of_very_many_numbers_is_read_until_it_is_hedged() -> None:
     assert match_number_strictly("; ".join(near[:-1]), 42, abs_tol=1).value == 1
     assert match_number_strictly("; ".join(near), 42, abs_tol=1).kind == "hedged"
     assert match_number_strictly("42; " * 1500, 42).value == 1
-
-
-def test_a_reason_about_a_part_says_so() -> None:
-    """An answer that declares something else than gold is not said to lack it everywhere; a whole answer has no such words."""
-    part = ", in the part of the answer that counts"
-    assert match_number_strictly("42 is close, but the answer is 58", 42).reason == f"gold 42 is missing: closest is 58{part}"
-    assert match_number_strictly("It was 42. Final answer: unknown", 42).reason == f"no number in the answer{part}"
-    assert match_text_strictly("Peru is close, but the answer is Chile", "Peru").reason == f"the answer lacks the gold text{part}"
-    assert match_text_strictly("Chile", "Peru").reason == "the answer lacks the gold text"
-    assert match_number_strictly("Final answer: 42", 42).reason == "contains 42"
-
-
-@pytest.mark.parametrize(
-    ("answer", "gold", "conj", "reason"),
-    [
-        ("1, 2, 3", 1, "or", "hedged: found 3 different numbers, one was expected: 1, 2, 3"),
-        ("1, 2, 3, 4", 1, "or", "hedged: found more than 3 different numbers, one was expected: 1, 2, 3, 4"),
-        ("5, 5.0, 5.00, 5.000, 5", 5, "or", "contains 5"),
-        ("1, 2, 3, 4", [1, 2], "and", "hedged: found 4 different numbers, at most 2 were expected: 1, 2, 3, 4"),
-        ("1, 2, 3, 4, 6", [1, 2], "and", "hedged: found more than 4 different numbers, at most 2 were expected: 1, 2, 3, 4, 6"),
-    ],
-)
-def test_many_numbers_are_not_all_read(answer: str, gold: Any, conj: Any, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After so many different ones the answer is hedged, whatever follows."""
-    monkeypatch.setattr("evalsuite.compare.answer_rules._MOST_DIFFERENT", 2)
-    assert match_number_strictly(answer, gold, conj=conj).reason == reason
-
-
-def test_a_gold_must_be_a_finite_number() -> None:
-    """Of the official rules; strict compares an integer beyond all floats exactly."""
-    for gold in ("inf", [1.0, float("nan")]):
-        with pytest.raises(ValueError, match="finite"):
-            gold_numbers(gold)
-    assert [match_number_strictly(answer, 10**400).value for answer in ("5", "1" + "0" * 400)] == [0, 1]

@@ -258,9 +258,3 @@ def test_what_is_no_finite_number() -> None:
         with pytest.raises(ValueError, match=message):
             read_number(text)
     assert [as_number(Decimal(10) ** power, is_plain=True) for power in (399, 400)] == [10**399, number_of(Decimal(10) ** 400)]
-
-
-def test_integers_that_are_one_double() -> None:
-    """From 2^53 on an integer equals the next one that is written as a double, if both are the same double."""
-    pairs = [(2**53, "9007199254740993.0"), (2**53 - 1, "9007199254740990.0"), (2**53 + 2, "9007199254740993.0")]
-    assert [equal_but_for_noise(gold, read_number(text)) for gold, text in pairs] == [True, False, False]

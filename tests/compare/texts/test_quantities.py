@@ -1,7 +1,6 @@
 """Quantities have the factors of scipy's constants, prefixes those of the SI, dates their days, and texts of other forms are none."""
 
 import math
-import re
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -13,7 +12,6 @@ import scipy
 from evalsuite.compare.dates import date_readings, days_of, instant_of
 from evalsuite.compare.quantities import _LONG, _PREFIXED, _PREFIXES, SYMBOLS, _read_tables, parse_quantity
 from evalsuite.compare.quantities import WORDS as WORDS_OF_UNITS
-from evalsuite.compare.values import number_at_start
 from tests.compare.texts.test_values import CORPUS
 
 NAMES = {"Y": "yotta", "Z": "zetta", "E": "exa", "P": "peta", "T": "tera", "G": "giga", "M": "mega", "k": "kilo", "h": "hecto", "d": "deci"}
@@ -70,20 +68,6 @@ def test_words() -> None:
 def _lines(name: str) -> list[str]:
     """The lines of a table of dates: a text, and what it names, with bars between."""
     return (CORPUS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-
-
-def span_of(line: str) -> str:
-    """The line again, as `days_of` reads its text."""
-    text = line.partition("|")[0]
-    form = re.fullmatch(r"(?P<text>\d+/\d+/\d+) (?P<locale>\w+)", text)
-    found = days_of(form["text"], (), form["locale"]) if form else days_of(text)
-    return "|".join([text, *dict.fromkeys(map(str, found or [""]))])
-
-
-def test_spans_of_days() -> None:
-    """Days, months, quarters and years; what the end of a range names of month and year is the beginning's too."""
-    lines = _lines("days")
-    assert list(map(span_of, lines)) == lines
 
 
 def test_months_and_numbers_in_any_order_end_no_reader() -> None:
@@ -162,24 +146,6 @@ def test_texts() -> None:
     for text, more, expected, dimension in QUANTITIES:
         found = parse_quantity(text, **more)
         assert (found and (found.amount, found.dimension)) == (None if expected is None else (expected, dimension)), text
-
-
-@pytest.mark.parametrize(
-    ("text", "number", "rest"),
-    [
-        ("1.5e3 m", 1500, " m"), ("2×10^-3 kg", Fraction(2, 1000), " kg"), ("-4.5E2", -450, ""), ("10^3 m", 1000, " m"),
-        ("7.25e0", Fraction(29, 4), ""), ("12 m", 12, " m"), ("1000 1/m", 1000, " 1/m"), ("1e-2", Fraction(1, 100), ""),
-    ],
-)  # fmt: skip
-def test_the_number_at_the_start(text: str, number: Fraction, rest: str) -> None:
-    """With a power of ten in each form, and what follows it."""
-    assert number_at_start(text) == (number, rest)
-
-
-@pytest.mark.parametrize(("unit", "is_one"), [("m s", True), ("(m)s", True), ("((m))s", True), ("(m))s", False), ("m)s", False)])
-def test_a_bracket_closes_what_was_opened(unit: str, is_one: bool) -> None:
-    """Behind more closing brackets than opening ones nothing is read."""
-    assert (parse_quantity(f"5 {unit}") is not None) == is_one
 
 
 def test_the_tables_are_read_as_they_are_written() -> None:

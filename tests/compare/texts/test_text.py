@@ -35,13 +35,6 @@ def test_cases() -> None:
         assert not score.reason.endswith(".")
 
 
-def test_reasons_are_true() -> None:
-    """A reason says what decided, and never quotes a text that the answer does not hold: it would give the gold away."""
-    assert match_text("x", ["Paris", "Rome"], conj="and").reason == "the answer lacks 2 of 2 gold texts"
-    assert match_text("x", "Paris").reason == "the answer lacks the gold text"
-    assert match_text("Rome", ["Paris", "Rome"]).reason == "contains 'Rome'"
-
-
 LETTERS = "abABßİıΣſ 1"
 WORDS = st.text(LETTERS, max_size=5)
 

@@ -1,10 +1,7 @@
 """The strict text rule: whole words, folded forms, and exclusions that no disguise dodges."""
 
-import json
 import re
-import unicodedata
-from collections.abc import Iterator, Sequence
-from importlib.resources import files
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +9,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.compare.answer_rules import excluded_token, find_word, fold, match_text_strictly, occurrences
+from evalsuite.compare.answer_rules import fold, match_text_strictly, occurrences
 from evalsuite.compare.characters import looks_like, spelled_out, visible
 from evalsuite.scorers import SCORERS
 from tests.properties import examples
@@ -67,25 +64,6 @@ def test_hidden_characters_are_unicodes(planes: Sequence[int]) -> None:
     assert [char for char in points if (visible(char) == "") != bool(ignorable.match(char))] == []
 
 
-def disguises() -> Iterator[tuple[str, str]]:
-    """(a letter, a character of another alphabet that Unicode calls confusable with it)."""
-    table = json.loads((files("confusable_homoglyphs") / "confusables.json").read_text(encoding="utf-8"))
-    for char, entries in table.items():
-        if len(char) == 1 and not char.isascii() and unicodedata.name(char, "").startswith(ALPHABETS):
-            yield from ((entry["c"], char) for entry in entries if len(entry["c"]) == 1 and entry["c"].isascii() and entry["c"].isalnum())
-
-
-ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "LISU", "FULLWIDTH", "MATHEMATICAL")
-
-
-def test_no_alphabet_hides_an_exclusion() -> None:
-    """A letter of an excluded word may be replaced by any character that looks like it."""
-    found = list(disguises())
-    assert len(found) > 1000
-    missed = [(letter, char) for letter, char in found if excluded_token(f"say a{char}b now", [f"a{letter}b"]) is None]
-    assert missed == []
-
-
 def test_what_a_character_stands_for() -> None:
     """Letters without their marks, ligatures and letters that are two in other alphabets; what also looks like another letter stays."""
     said = {"e": "e", "é": "e", "æ": "ae", "Œ": "oe", "ß": "ss", "ﬁ": "fi", "㎏": "kg", "ⅳ": "iv", "Ａ": "a", "²": "2", "ŉ": "ʼn"}
@@ -95,28 +73,3 @@ def test_what_a_character_stands_for() -> None:
     assert {char: "".join(sorted(filter(str.isascii, looks_like(char)))) for char in letters} == {
         char: "".join(sorted(text)) for char, text in letters.items()
     }
-
-
-def test_nothing_invisible_hides_an_exclusion() -> None:
-    """Nor do characters that are never shown, nor marks over its letters."""
-    hidden = [chr(code) for code in range(0x20, 0x20000) if visible(chr(code)) == "" or unicodedata.category(chr(code)) in ("Mn", "Me")]
-    assert len(hidden) > 1500
-    assert [char for char in hidden if excluded_token(f"say Lo{char}ndon", ["London"]) is None] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "part", "word"),
-    [
-        ("apart of it", "part", "apart"), ("a part of it", "part", "part of"), ("a part of", "part", "part of"), ("a part", "part", "part"),
-        ("part", "part", "part"), ("parts", "part", "parts"),
-        ("x part- y z", "part", "part-"), ("a b", "a b", "a b"), ("a b c d", "b", "b c"),
-    ],
-)  # fmt: skip
-def test_the_word_around_a_part(text: str, part: str, word: str) -> None:
-    """Up to the next spaces, with the neighbour if that is only the part itself."""
-    assert find_word(text, part) == word
-
-
-def test_a_thousand_doubts_are_enough() -> None:
-    """An answer that denies gold at a thousand places does not name it, whatever follows."""
-    assert match_text_strictly("not Paris. " * 1000 + "It is Paris.", "Paris").value == 0

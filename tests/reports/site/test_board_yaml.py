@@ -59,17 +59,6 @@ def test_what_is_wrong_is_named_by_file_and_line(text: str, tmp_path: Path) -> N
     assert caught.value.message.startswith(f"board.yaml:{line}: {words}")
 
 
-def test_days_and_moments() -> None:
-    """A day counts whole in UTC, a moment in the zone that it says; a phase holds its beginning and not its end."""
-    phase = Phase(opens=datetime(2026, 11, 1, tzinfo=UTC), closes=datetime(2026, 12, 1, tzinfo=UTC))
-    assert [phase.contains(datetime(2026, *day, tzinfo=UTC)) for day in ((10, 31), (11, 1), (11, 30), (12, 1))] == [
-        False,
-        True,
-        True,
-        False,
-    ]
-
-
 def test_a_whole_file(tmp_path: Path) -> None:
     """Phases in order, with the words for what is closed now."""
     file = tmp_path / "b.yaml"

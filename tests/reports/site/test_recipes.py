@@ -13,9 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import yaml
 
-from evalsuite.analysis.leaderboard.ranking import read_board_rules
 from tests.cli.test_run import text_gold, text_submission
 from tests.command_server import command_server
 from tests.conftest import ROOT
@@ -67,20 +65,6 @@ def test_cron(place: Path) -> None:
     assert finished(["sh", script], cwd="/", env=environment(place, BOARD=str(place))).returncode == 2
 
 
-def test_github_pages(place: Path) -> None:
-    """The workflow is pinned, keeps the three folders that a next build needs, publishes the site alone, and its build step works."""
-    workflow = yaml.safe_load(recipe(".github/workflows/board.yml"))
-    steps = workflow["jobs"]["board"]["steps"]
-    assert all(re.search(r"@[0-9a-f]{40}$", step["uses"]) for step in steps if "uses" in step)
-    kept = next(step["with"]["path"].split() for step in steps if step.get("uses", "").startswith("actions/cache@"))
-    published = next(step["with"]["path"] for step in steps if "upload-pages-artifact" in step.get("uses", ""))
-    assert (kept, published) == ([".evalsuite", "site", "site.private"], "site")
-    build = next(step["run"] for step in steps if step.get("name") == "build")
-    done = finished(["bash", "-eo", "pipefail", "-c", build], cwd=place, env=environment(place))
-    assert done.returncode == 0, done.stderr
-    assert names(place) == {"alpha": 0.5, "bomb": None}
-
-
 def test_small_server(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A zip with a token is on the board after the next build; without one, too long or elsewhere nothing is taken."""
     monkeypatch.chdir(place)
@@ -112,12 +96,3 @@ def test_small_server(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         served.shutdown()
     handed_in = next(name for name in rows if name.startswith("beta-team--"))
     assert rows == {handed_in: 0.5, "alpha": 0.5, "bomb": None}
-
-
-def test_the_page_shows_rules_that_can_be_read(tmp_path: Path) -> None:
-    """The `board.yaml` of the page is one."""
-    block = re.search(r"^```yaml\n(title:.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    assert block is not None
-    (tmp_path / "board.yaml").write_text(block[1])
-    rules = read_board_rules(tmp_path / "board.yaml")
-    assert (rules.per_day, rules.hides_half, [phase.name for phase in rules.phases]) == (3, True, ["practice", "final"])

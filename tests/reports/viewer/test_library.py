@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from evalsuite.core.errors import UsageError
-from evalsuite.reports.leaderboard_documents import ranked_table, ranking_picture
 from evalsuite.reports.viewer import views
 from evalsuite.reports.viewer.library import Library, open_library
 from evalsuite.runs.history import find_runs
@@ -47,19 +46,6 @@ def test_an_empty_place_and_one_that_is_not_there(tmp_path: Path, monkeypatch: p
         open_library(None, {"BENCH_FILE_DIR": str(tmp_path / "gone")})
 
 
-def test_a_bench_folder_is_read_where_it_lies(tmp_path: Path) -> None:
-    """Suites with any scorer and their runs, without one file more than before; broken files are passed over."""
-    folder = bench_folder(tmp_path / "bench")
-    before = sorted(folder.rglob("*"))
-    library = open_library(folder, {})
-    assert names(library) == {"capitals": 2, "prose": 1, "typos": 1}
-    capitals = library.suite("11111111-1111-4111-8111-111111111111")
-    assert [run.name for run in capitals.runs] == ["two", "one"]
-    assert (capitals.description, capitals.scoring_method["config"], len(capitals.cases())) == ("from Bench", {"threshold": 0.5}, 4)
-    assert (capitals.created_at, capitals.last_run_time) == ("2023-09-01T10:00:00", "2023-09-04T10:00:00")
-    assert sorted(folder.rglob("*")) == before
-
-
 def test_a_verdict_that_bench_did_not_have_is_never_averaged(tmp_path: Path) -> None:
     """-1 is no number, the raw values of an unbounded metric are, and negative ones stand in a bar too."""
     library = open_library(bench_folder(tmp_path), {})
@@ -71,28 +57,6 @@ def test_a_verdict_that_bench_did_not_have_is_never_averaged(tmp_path: Path) -> 
     assert plain["avg_score"] == pytest.approx((44.4 + 91.2 - 3.0 + 64.4) / 4)
     assert sum(bar["count"] for bar in plain["histogram"]) == 4
     assert (plain["histogram"][0]["low"], plain["histogram"][-1]["high"]) == (-3.0, 91.2)
-
-
-@pytest.mark.parametrize(("name", "is_raw", "scores"), [("prose", True, [49.25]), ("capitals", False, [0.75]), ("typos", False, [0.46875])])
-def test_a_board_shows_each_metric_in_its_unit(name: str, is_raw: bool, scores: list[float], tmp_path: Path) -> None:
-    """A metric without bounds is ranked by its raw mean and shown without a percent sign, in the table and in the picture's tips."""
-    library = open_library(bench_folder(tmp_path), {})
-    (suite,) = (suite for suite in library.suites() if suite.name == name)
-    ranked = views.Across().board(suite)
-    assert ranked is not None
-    assert ranked.board.is_raw == is_raw
-    assert [row.score for row in ranked.board.rows if row.rank] == scores
-    cells = [str(cell) for row in ranked_table(ranked.board).cells("html") for cell in row]
-    pictured = str(ranking_picture(ranked.board))
-    tips = re.findall(r"95 % interval \[(.*?)\]", pictured)
-    if is_raw:
-        assert "49.25" in cells
-        assert not [cell for cell in cells if "%" in cell]
-        assert "plain: 49.25" in pictured
-        assert "49.25 %" not in pictured
-        assert all(float(low) < 49.25 < float(high) for low, high in (tip.split(", ") for tip in tips))
-    else:
-        assert f"{scores[0]:.1%}".replace("%", " %") in cells
 
 
 def test_the_bench_folder_of_the_environment_stands_beside_our_own(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import anyio
 import pytest
 
 from evalsuite.core.types import Result
 from evalsuite.reports.viewer import library
-from evalsuite.reports.viewer.library import Journals, open_library, progress_events
+from evalsuite.reports.viewer.library import Journals, open_library
 from evalsuite.runs.history import find_runs
 from evalsuite.runs.run_folder import RunFolder
 from evalsuite.runs.run_options import RunOptions
@@ -58,14 +57,6 @@ def test_progress_follows_the_journal(growing: tuple[Path, RunFolder]) -> None:
     assert (after.n_done, after.n_right, after.score, after.started_at) == (3, 1, 0.75, "2026-11-21T12:00:00+00:00")
 
 
-def test_the_stream_rounds_a_score_as_the_page_does(growing: tuple[Path, RunFolder]) -> None:
-    """A mean of nearly 1 is not 100.0 % anywhere."""
-    project, folder = growing
-    folder.append(result("text_1", 0.9999))
-    event = anyio.run(lambda: anext(progress_events(Journals(open_library(project, {})))))
-    assert json.loads(event.partition("data: ")[2])[0]["score_text"] == "99.99 %"
-
-
 def test_a_run_that_nobody_writes_is_interrupted(growing: tuple[Path, RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:
     """While its process holds the folder it runs; after that it is interrupted. Where locks cannot be seen, a quiet journal counts so."""
     project, folder = growing
@@ -80,17 +71,6 @@ def test_a_run_that_nobody_writes_is_interrupted(growing: tuple[Path, RunFolder]
     long_ago = time.time() - 10 * library.QUIET_SECONDS
     os.utime(folder.path / "results.jsonl", (long_ago, long_ago))
     assert journals.all()[0].state == "interrupted"
-
-
-def test_watching_never_keeps_a_run_from_going_on(growing: tuple[Path, RunFolder]) -> None:
-    """Looked at, the folder can be taken by a resumed run at once."""
-    project, folder = growing
-    plan = json.loads((folder.path / ".started.json").read_text())
-    folder.close()
-    Journals(open_library(project, {})).all()
-    resumed, _ = RunFolder(folder.path).reopen(plan)
-    resumed.close()
-    assert any("resumed with" in note for note in resumed.notes)
 
 
 def test_a_page_and_a_stream_follow_a_run_to_its_end(growing: tuple[Path, RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:

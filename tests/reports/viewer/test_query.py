@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evalsuite.reports.viewer.library import ID, BadQueryError, SuiteView, check_id, creation_time, safe_id
 from evalsuite.reports.viewer.pages import RESULT_FILTERS
-from evalsuite.reports.viewer.views import find_results, read_query, sort_items
+from evalsuite.reports.viewer.views import find_results, read_query
 from tests.properties import LETTERS
 from tests.reports import made
 
@@ -46,13 +46,6 @@ def test_times_come_from_names_that_have_one() -> None:
     assert creation_time("20261121-102205-example") == "2026-11-21T10:22:05+00:00"
     assert creation_time("20261341-102205-example") is None
     assert creation_time("mine") is None
-
-
-def test_what_has_no_value_stands_last_either_way() -> None:
-    """Unjudged results are never the best nor the worst; equal ones keep their order."""
-    rows = [("a", None), ("b", 1.0), ("c", 0.5), ("d", 1.0)]
-    for sort, expected in (("score", "cbda"), ("-score", "bdca"), ("", "abcd")):
-        assert "".join(name for name, _ in sort_items(rows, sort, lambda row, _: row[1])) == expected
 
 
 def test_results_by_a_field_that_is_not_whole() -> None:

@@ -6,21 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.reports.pictures import STRIP_PLOT, Strip, draw_strips, numbers
+from evalsuite.reports.pictures import Strip, draw_strips, numbers
 from evalsuite.reports.run_page import bars
 
 HOSTILE = "<script>\x1b[2J\u202e\"'"
-
-
-def test_bars_are_the_counts_on_one_scale() -> None:
-    """Shares of a run's own cases: 5 of 10 is as high as 10 of 20, and twice as high as 2 of 8."""
-    strips = [Strip("a", (("low", 5), ("high", 0)), 10), Strip("b", (("low", 10), ("high", 10)), 20), Strip("c", (("low", 2),), 8)]
-    svg = draw_strips(strips, title="t")
-    assert [(mark["bar"], mark["n"]) for mark in numbers(svg)] == [("low", "5"), ("low", "10"), ("high", "10"), ("low", "2")]
-    tall = [float(mark.attrib["height"]) for mark in ElementTree.fromstring(svg).iter() if "data-bar" in mark.attrib]
-    assert tall == pytest.approx([STRIP_PLOT, STRIP_PLOT, STRIP_PLOT, STRIP_PLOT / 2])
-    said = next(mark.text for mark in ElementTree.fromstring(svg) if mark.tag.endswith("desc"))
-    assert said == "a: low: 5; b: low: 10, high: 10; c: low: 2"
 
 
 def test_nothing_and_hostile_labels_are_drawn() -> None:

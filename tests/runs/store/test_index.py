@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.runs import history_index
-from evalsuite.runs.history import one_run, tag_run
 from evalsuite.runs.history_index import _STATE, INDEX, index_of, query
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
@@ -22,8 +20,6 @@ from evalsuite.sandbox.fork_server import ForkServer, share
 from tests.cli.test_run import text_gold, text_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
-
-CUT_SHORT = b"the first bytes of an index"
 ALL = "SELECT run, instance_id, score FROM results ORDER BY ALL"
 
 
@@ -67,39 +63,6 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(history_index, "read_run", noted)
     return names
-
-
-def test_a_second_question_reads_no_run(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first question reads every run, the second none, and both get the same answer."""
-    names = read(monkeypatch)
-    assert query(ALL, runs)[1] == as_it_is(runs)
-    assert sorted(names) == ["r1", "r2", "r3"]
-    names.clear()
-    assert query(ALL, runs)[1] == as_it_is(runs)
-    assert names == []
-
-
-@pytest.mark.parametrize(
-    ("change", "again"),
-    [
-        (lambda root: shutil.rmtree(root / "r2"), []),
-        (lambda root: shutil.copytree(root / "r1", root / "r4"), ["r4"]),
-        (lambda root: tag_run(one_run("r1", root), add=["best"]), ["r1"]),
-        (lambda root: (root / "r3/results.jsonl").write_text((root / "r2/results.jsonl").read_text()), ["r3"]),
-        (lambda root: (root / "r3/run.json").unlink(), []),
-    ],
-    ids=["deleted", "added", "tagged", "rewritten", "begun anew"],
-)
-def test_only_what_changed_is_read_again(
-    change: Callable[[Path], object], again: list[str], runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run that came, went or changed is seen by the next question, which reads that one alone."""
-    query(ALL, runs)
-    change(runs)
-    names = read(monkeypatch)
-    assert query(ALL, runs)[1] == as_it_is(runs)
-    assert names == again
-    assert query("SELECT run FROM runs WHERE list_contains(tags, 'best')", runs)[1] == ([("r1",)] if again == ["r1"] else [])
 
 
 # Half a line, no UTF-8, half a run, no run: some of a run that the index knows.
@@ -148,13 +111,6 @@ def test_a_run_that_this_machine_does_not_read_is_tried_again(name: str, runs: P
         assert capsys.readouterr().err == told.err
 
 
-def test_a_line_that_only_python_reads(runs: Path) -> None:
-    """A run of a lenient JSON writer (NaN) is one."""
-    place = runs / "r2/results.jsonl"
-    place.write_text(place.read_text(encoding="utf-8").replace('"seconds": ', '"seconds": NaN, "seconds": ', 1), encoding="utf-8")
-    assert query(ALL, runs)[1] == as_it_is(runs)
-
-
 def test_results_cut_at_a_line_end_are_damage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every line of such a file is whole, and the run says that there are more."""
     place = runs / "r2/results.jsonl"
@@ -172,29 +128,6 @@ def test_half_of_a_pair_in_a_result_is_shown_as_its_escape(runs: Path) -> None:
     assert ("r2", "\\ud800") in query("SELECT run, scorer FROM results", runs)[1]
 
 
-def test_a_damaged_line_has_a_place(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A command that needs the results names file and line of what no run wrote."""
-    place = runs / "r2/results.jsonl"
-    place.write_text(place.read_text(encoding="utf-8")[:-30], encoding="utf-8")
-    assert main(["report", str(runs / "r2")]) == 2
-    assert f"{place}:2: no result that a run wrote" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "content", [b"", CUT_SHORT, *(pytest.param(one, marks=pytest.mark.slow) for one in (b"no database", b"\0" * 4096))]
-)
-def test_a_broken_index_is_made_anew(content: bytes, runs: Path) -> None:
-    """An index that is none is replaced, and the answer is right."""
-    if content == CUT_SHORT:
-        query(ALL, runs)
-        content = (runs / INDEX).read_bytes()[:9000]
-    (runs / INDEX).write_bytes(content)
-    assert query(ALL, runs)[1] == as_it_is(runs)
-    assert query(ALL, runs)[1] == as_it_is(runs)
-    assert (runs / INDEX).read_bytes()[8:12] == b"DUCK"
-    assert (runs / INDEX).stat().st_size > 9000
-
-
 @pytest.mark.parametrize("step", [13, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_block_that_the_disk_lost_is_made_anew(step: int, runs: Path) -> None:
     """Blocks that a power cut left as zeros: whichever of them it is (of every 13th, and of all under `slow`), the answer is right."""
@@ -209,13 +142,6 @@ def test_a_block_that_the_disk_lost_is_made_anew(step: int, runs: Path) -> None:
     assert wrong == []
 
 
-def test_an_index_of_other_tables_is_made_anew(runs: Path) -> None:
-    """A file of DuckDB with other tables of the same names is replaced."""
-    with duckdb.connect(str(runs / INDEX)) as connection:
-        connection.execute("CREATE TABLE results (x INT)")
-    assert query(ALL, runs)[1] == as_it_is(runs)
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser writes anywhere")
 def test_a_folder_that_may_only_be_read(runs: Path) -> None:
     """Without the right to write there is no index, and the same answer."""
@@ -225,16 +151,6 @@ def test_a_folder_that_may_only_be_read(runs: Path) -> None:
     finally:
         runs.chmod(0o755)
     assert not (runs / INDEX).exists()
-
-
-def test_among_runs_are_runs_alone(runs: Path) -> None:
-    """In `.evalsuite/runs` stands nothing but runs: the index lies beside."""
-    ours = runs.parent / ".evalsuite/runs"
-    ours.parent.mkdir()
-    runs.rename(ours)
-    assert query(ALL, ours)[1] == as_it_is(ours)
-    assert sorted(place.name for place in ours.iterdir()) == ["r1", "r2", "r3"]
-    assert (ours.parent / INDEX).exists()
 
 
 def test_many_at_once(runs: Path) -> None:

@@ -3,17 +3,14 @@
 import errno
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.compare.characters import MOST_MARKS
-from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import MachineError, OutputError, UsageError, reading_error
 from evalsuite.core.types import Fault, Result
 from evalsuite.runs import run_files
@@ -28,7 +25,6 @@ from evalsuite.runs.run_files import (
     seal_of,
     whole_line,
     why_no_run,
-    write_atomically,
 )
 from tests.properties import LETTERS
 
@@ -76,14 +72,6 @@ def test_a_line_comes_back(details: dict[str, Any], digests: dict[str, str], rea
     again = result_of(whole_line(more)).with_detail("notes", ["b"])
     assert whole_line(again).count('"notes": ') == whole_line(more).count('"notes": ')
     assert repr(again.details) == repr({**more.details, "notes": ["b"]})
-
-
-def test_a_detail_without_reading_the_others() -> None:
-    """A key that stands only inside of another value is none of the details; one that is there is found."""
-    back = result_of(line('{"reasons": {"flip": "x"}, "raw": 2}'))
-    assert back.details_text is not None
-    assert [back.detail(key) for key in ("flip", "raw", "units")] == [None, 2, None]
-    assert replace(back, seconds=1.0).details == back.details
 
 
 CRAFTED = ["[" * 100_000, '{"a":' * 100_000, "[1]", "3", "null", '{"a": 1', '{"a": "\x01"}', '{"a": "\\ud8"}', '{}, "more": 1']
@@ -186,19 +174,6 @@ def test_a_run_of_a_newer_version(tmp_path: Path) -> None:
     assert raised.value.hint == "`pip install -U evalsuite` updates this one"
 
 
-def test_a_long_reason_is_cut() -> None:
-    """At 200 characters, however long the value is."""
-    assert len(why_no_run({**a_run(), "options": {"rules": "x" * 300}})) == 200
-
-
-@pytest.mark.parametrize("name", ["signature", "options", "submission", "gold", "summary"])
-def test_what_a_run_always_has(name: str) -> None:
-    """Without it there is no run."""
-    made = a_run()
-    del made[name]
-    assert f"missing required field `{name}`" in why_no_run(made)
-
-
 OWN = {"status": "scored", "score": 1, "official": 1, "strict": None, "reason": "r", "fault": None, "details": {}}
 WRONG_DETAILS: list[dict[str, Any]] = [
     {"flip": 1}, {"reasons": {"a": 1}}, {"notes": "x"}, {"warnings": [1]}, {"raw": "1"}, {"raw": 2e300}, {"own_scale": 0.5},
@@ -247,16 +222,6 @@ def test_a_file_with_a_bom_and_one_that_cannot_be_read(tmp_path: Path) -> None:
     assert reading_error(path, PermissionError(errno.EACCES, "Permission denied")).hint == "make it readable for this user"
 
 
-def test_a_line_without_its_seconds(tmp_path: Path) -> None:
-    """An older line, without seconds, digests or the strict fault, is read: no second was measured."""
-    row = json.loads(whole_line(result({}, reason="because")))
-    for name in ("seconds", "digests", "strict_fault"):
-        row.pop(name, None)
-    (tmp_path / "results.jsonl").write_text(json.dumps(row) + "\n")
-    (read,) = read_results(tmp_path / "results.jsonl")
-    assert (read.seconds, read.reason, read.strict_fault) == (0.0, "because", None)
-
-
 def test_why_there_is_no_strict_verdict_is_in_the_line() -> None:
     """With its code and its sentence; other lines have no such key."""
     late = result(strict_fault=Fault(code="TIMEOUT", detail="after 5 s"))
@@ -272,39 +237,6 @@ def test_marks_without_end_are_escaped() -> None:
         written = whole_line(result(reason=text))
         assert (written.count("\u0301"), written.count("\\u0301")) == (2 * MOST_MARKS, 6)
         assert result_of(written).reason == text
-
-
-@pytest.mark.parametrize("sync", [None, True, False])
-def test_a_file_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sync: bool | None) -> None:
-    """Its bytes, then its name, are brought to the disk unless the caller does so; a failure names the old file and leaves nothing else."""
-    steps: list[str] = []
-    target = tmp_path / "x"
-
-    def look(_: int) -> None:
-        begun = [place.read_text() for place in tmp_path.glob(".x.*.part")]
-        steps.append(target.read_text() if target.exists() else f"not there, but {begun}")
-
-    monkeypatch.setattr(run_files.os, "fsync", look)
-    options = {} if sync is None else {"sync": sync}
-    n_open = len([*Path("/dev/fd").iterdir()])
-    assert write_atomically(target, "new\ud800", **options) == hashlib.sha256(b"new\\ud800").hexdigest()
-    written = r"new\ud800"
-    assert (steps, target.read_text()) == ([] if sync is False else [f"not there, but {[written]}", written], written)
-    assert len([*Path("/dev/fd").iterdir()]) == n_open
-    assert write_atomically(target, iter(["a", "b"]), **options) == hashlib.sha256(b"ab").hexdigest()
-
-    def pieces() -> Iterator[str]:
-        yield "c"
-        raise OSError(errno.ENOSPC, "full")
-
-    with pytest.raises(OSError, match=r"full: .*x'"):
-        write_atomically(target, pieces(), **options)
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "ab")]
-    read_only = mock.Mock(side_effect=OSError(errno.EROFS, "read-only", "another name"))
-    monkeypatch.setattr(Path, "open", read_only)
-    monkeypatch.setattr(Path, "unlink", read_only)
-    with pytest.raises(OSError, match=r"read-only: .*x'"):
-        write_atomically(target, "c", **options)
 
 
 def test_a_seal_covers_both_files() -> None:

@@ -6,8 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from evalsuite.core.errors import MissingExtraError, OutputError, UsageError
 from evalsuite.core.types import Result
 from evalsuite.runs.history import submission_folder
 from evalsuite.runs.rescoring import parse_shard
-from evalsuite.runs.run_files import json_safe, keep_out_of_git
+from evalsuite.runs.run_files import json_safe
 from evalsuite.runs.run_folder import RunFolder, _parse_journal, claim, holds_run, is_held, new_folder, new_key, read_key, read_public_key
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
@@ -27,7 +25,7 @@ from tests.cli.test_run import called, text_gold, text_submission
 from tests.command_server import command_server
 from tests.conftest import ROOT
 from tests.processes import finished, room_for_files, side_by_side
-from tests.runs.made import command, without_seconds, without_times
+from tests.runs.made import without_seconds
 from tests.runs.store.every_moment import HERE
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -86,24 +84,6 @@ def test_the_power_fails_before_any_change(tmp_path: Path, step: int) -> None:
     assert all(n >= 5 for n, _ in moments.values())
 
 
-@pytest.mark.parametrize("step", [97, pytest.param(5, marks=pytest.mark.slow)])
-def test_cut_at_any_byte(toy: tuple[Path, Path, Path], tmp_path: Path, step: int) -> None:
-    """Cut in the middle of a character, of a line or between two, a journal gives the same results; a half line is dropped with a note."""
-    submission, gold, whole = toy
-    data = (whole / "results.jsonl").read_bytes()
-    folder = interrupted(toy, tmp_path / "run", data)
-    state = {path.name: path.read_bytes() for path in folder.iterdir()}
-    for cut in range(0, len(data) + 1, step):
-        for name, content in {**state, "results.jsonl": data[:cut]}.items():
-            (folder / name).write_bytes(content)
-        resumed = run(submission, gold, RunOptions(resume=folder, **HERE))
-        assert without_seconds(folder) == without_seconds(whole), cut
-        assert without_times(folder) == without_times(whole), cut
-        half = data[:cut] != b"" and not data[:cut].endswith(b"\n")
-        assert any("partial last line" in note for note in resumed.receipt["resume"]) is half, cut
-        assert resumed.warnings == ()
-
-
 def test_corrupt_line_is_an_error(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
     """A whole line that no run wrote, or an id twice, is an error with file and line, and the journal stays as it was."""
     submission, gold, whole = toy
@@ -147,26 +127,6 @@ def test_bits_that_a_disk_turns_make_no_other_verdict(tmp_path: Path) -> None:
             _parse_journal(path, data[: at.start()] + b"3" + data[at.end() :])
     older = data[: data.index(b', "crc32"')].replace(b'"official": 1', b'"official": 0') + b"}\n"
     assert [result.official for result in _parse_journal(path, older).values()] == [0.0]
-
-
-def test_other_arguments_are_named(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    """Resuming on other gold, another submission, other rules, limits or instances names what is other, and changes nothing."""
-    submission, gold, _ = toy
-    folder = interrupted(toy, tmp_path / "run", b"")
-    other_gold = text_gold(tmp_path / "gold2", a="Lyon", b="Zürich ✓", c="Oslo")
-    other = text_submission(tmp_path / "sub2", a="It is Lyon")
-    cases = [
-        ((submission, other_gold, RunOptions(resume=folder)), "other gold$"),
-        ((other, gold, RunOptions(resume=folder)), "other submission$"),
-        ((submission, gold, RunOptions(resume=folder, rules="strict")), "other rules$"),
-        ((submission, gold, RunOptions(resume=folder, limits={"rows": 5})), "other limits$"),
-        ((other, other_gold, RunOptions(resume=folder, pattern="a")), "other gold and submission and --filter$"),
-    ]
-    for arguments, message in cases:
-        with pytest.raises(OutputError, match=message):
-            run(*arguments)
-    assert (folder / "results.jsonl").read_bytes() == b""
-    run(submission, gold, RunOptions(resume=folder, rules="official"))
 
 
 def test_what_cannot_be_resumed(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
@@ -288,19 +248,6 @@ def test_a_run_that_was_to_replace_another_begins_again(tmp_path: Path) -> None:
         assert json.loads((tmp_path / name / ".started.json").read_text()) == PLAN
         folder.append(made.result("a", 1.0))
         folder.close()
-
-
-def test_runs_are_no_source_code(tmp_path: Path) -> None:
-    """The folder `.evalsuite` around a run is kept out of git, no other one; a file that is there already stays."""
-    keep_out_of_git(tmp_path / ".evalsuite" / "runs" / "a")
-    assert not (tmp_path / ".evalsuite").exists()
-    (tmp_path / ".evalsuite" / "runs").mkdir(parents=True)
-    for _ in range(2):
-        keep_out_of_git(tmp_path / ".evalsuite" / "runs")
-    assert [(path, path.read_text()) for path in tmp_path.rglob(".gitignore")] == [(tmp_path / ".evalsuite" / ".gitignore", "*\n")]
-    (tmp_path / ".evalsuite" / ".gitignore").write_text("runs\n")
-    keep_out_of_git(tmp_path / ".evalsuite" / "runs")
-    assert (tmp_path / ".evalsuite" / ".gitignore").read_text() == "runs\n"
 
 
 def test_values_that_json_has_not() -> None:
@@ -547,19 +494,6 @@ def test_what_the_system_refuses_is_named(tmp_path: Path) -> None:
         assert not half.exists()
 
 
-def test_names_of_one_second_differ(tmp_path: Path) -> None:
-    """Processes that ask for folders of the same second and label get each name once."""
-    code = (
-        "import sys; from datetime import datetime; from pathlib import Path; from evalsuite.runs.run_folder import new_folder\n"
-        "for _ in range(50): print(new_folder(Path(sys.argv[1]), 'x', now=datetime(2026, 1, 1)).name)"
-    )
-    asked = side_by_side([[sys.executable, "-c", code, tmp_path]] * 3, cwd=ROOT)
-    names = Counter(name for done in asked for name in done.stdout.split())
-    assert set(names.values()) == {1}
-    assert set(names) == {path.name for path in tmp_path.iterdir()}
-    assert len(names) == 150
-
-
 def many(folder: Path) -> tuple[Path, Path]:
     """(submission, gold) of 60 texts, more than a small disk holds; their ids make each line of results longer than a run expects."""
     texts = {f"many_{number:03}_{'x' * LINE_BYTES}": f"text {number}" for number in range(N_MANY)}
@@ -606,39 +540,3 @@ def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
         assert failed.stderr.splitlines()[-1] == note
         shutil.rmtree(left)
     assert "unfinished" not in called("runs", "merge", tmp_path / "no").stderr
-
-
-def on_tmpfs(options: str, place: Path, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """The command with a file system of its own mounted at `place`, seen by nobody else; skips where the kernel does not allow it."""
-    script = f'mount -t tmpfs -o {options} none "$0" && exec "$@"'
-    mount = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, str(place)]
-    if shutil.which("unshare") is None or finished([*mount, "true"]).returncode:
-        pytest.skip("this system lets no user mount a file system of his own (unshare)")
-    return finished([*mount, *words], cwd=ROOT)
-
-
-@pytest.mark.parametrize(
-    ("options", "why", "hint"),
-    [
-        ("size=32k", "No space left on device", "free some space and continue with --resume"),
-        ("ro", "Read-only file system", "name another with --out, or use --no-save"),
-    ],
-)
-def test_real_file_systems(tmp_path: Path, options: str, why: str, hint: str) -> None:
-    """A disk that is full and one that is read-only end the run with exit 2, one error and what to do."""
-    submission, gold = many(tmp_path)
-    place = tmp_path / "disk"
-    place.mkdir()
-    done = on_tmpfs(options, place, command(submission, gold, "--out", place / "run"))
-    assert (done.returncode, done.stdout) == (2, "")
-    error, advice = done.stderr.splitlines()
-    assert error == f"error: cannot write the run folder {place / 'run'}: {why}"
-    assert advice.startswith(f"hint: {hint}")
-
-
-def test_a_file_stands_in_the_way(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    """Where a file stands in the place of the runs folder the error names it, and nothing is scored."""
-    submission, gold, _ = toy
-    (tmp_path / "file").write_text("")
-    done = called("run", submission, "--gold", gold, "--out", tmp_path / "file" / "run")
-    assert (done.returncode, done.stderr.splitlines()[0]) == (2, f"error: cannot write the run folder {tmp_path}/file/run: Not a directory")

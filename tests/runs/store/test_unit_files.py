@@ -2,11 +2,9 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,22 +32,6 @@ def test_official_scores_of_nothing_judged_come_back(tmp_path: Path, monkeypatch
     (whole,) = whole_units(tmp_path, list(move_units(tmp_path, [row])))
     assert whole.details == row.details
     assert json.dumps(whole.details["units"]["scores"]) == "[null, 1, 0]"
-
-
-def test_a_write_that_ends_early_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of units that was begun is removed; the one that was there before stays."""
-    monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
-    row = result("q", 0.5, details=unit_details([1.0, 1.0, 0.0]))
-    list(move_units(tmp_path, [row]))
-    before = (tmp_path / UNITS).read_bytes()
-
-    def fail(_: int) -> None:
-        raise OSError
-
-    monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(OSError):
-        list(move_units(tmp_path, [row, result("r", 0.5, details=unit_details([1.0, 0.0, 0.0]))]))
-    assert [(place.name, place.read_bytes()) for place in tmp_path.iterdir()] == [(UNITS, before)]
 
 
 @pytest.mark.parametrize("units", [["a", "b", "c"], [True, False, True], [1.0, "b", 0.0]])
@@ -84,16 +66,6 @@ def test_what_was_set_apart_comes_back(tmp_path_factory: pytest.TempPathFactory,
     assert [one.details.get("units", {}).keys() for one in apart[:3]] == [{"n", "file", "sha256"}] * 3
     assert [one.details for one in whole_units(folder, apart)] == details
     assert {path.name for path in folder.iterdir()} == {UNITS}
-
-
-def test_few_units_stay_in_their_line(tmp_path: Path) -> None:
-    """10,000 units are kept as they are, one more goes beside; a file of an earlier run does not stay."""
-    rows = [result(str(n), 1.0, details=unit_details([1.0] * n)) for n in (10_000, 10_001)]
-    assert ["file" in one.details["units"] for one in move_units(tmp_path, rows)] == [False, True]
-    assert duckdb.sql(f"SELECT count(*), avg(score) FROM '{tmp_path / UNITS}'").fetchall() == [(10_001, 1.0)]
-    assert units_digest(tmp_path) == hashlib.sha256((tmp_path / UNITS).read_bytes()).hexdigest()
-    list(move_units(tmp_path, rows[:1]))
-    assert not (tmp_path / UNITS).exists()
 
 
 def make(folder: Path) -> None:
@@ -141,26 +113,6 @@ def test_every_reader_of_a_run_has_them(runs: Path, capsys: pytest.CaptureFixtur
     assert "0 of 1 verdicts changed" in capsys.readouterr().out
     remove_run(one_run("b", runs))
     assert not (runs / "b").exists()
-
-
-@pytest.mark.parametrize("how", ["changed", "gone", "cut"])
-def test_units_that_are_not_what_was_written_are_told(runs: Path, capsys: pytest.CaptureFixture[str], how: str) -> None:
-    """A score changed in the file, no file, half a file: compare ends with exit 2 and its name, verify says which file."""
-    file = runs / "b" / UNITS
-    if how == "changed":
-        duckdb.sql(f"COPY (SELECT * REPLACE (1.0 AS score) FROM '{file}') TO '{file}.new' (FORMAT parquet)")
-        Path(f"{file}.new").replace(file)
-    elif how == "gone":
-        file.unlink()
-    else:
-        file.write_bytes(file.read_bytes()[:200])
-    capsys.readouterr()
-    assert main(["compare", "runs/a", "runs/b"]) == 2
-    assert "units.parquet: the units of 'inv' are not what the run wrote" in capsys.readouterr().err
-    assert main(["verify", "runs/b", "--isolation", "none"]) == 1
-    assert "units.parquet" in capsys.readouterr().out
-    with pytest.raises(OutputError):
-        one_run("b", runs).results()
 
 
 def no_parsing(*_: object) -> Iterator[Row]:
@@ -211,16 +163,3 @@ def test_the_digest_of_units_is_that_of_their_json(tmp_path: Path, monkeypatch: 
     for folder, line in ((tmp_path, wrong), (tmp_path / "other", apart), (tmp_path / "nowhere", apart)):
         with pytest.raises(OutputError, match="the units of 'q' are not what the run wrote"):
             list(whole_units(folder, [line]))
-
-
-@pytest.mark.skipif(os.name != "posix", reason="an open file has no path on this system")
-def test_units_are_those_of_the_file_that_was_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever has its name when they are read."""
-    monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
-    for folder, scores in (("a", [1.0, 0.0, 0.5]), ("b", [0.0, 0.0, 0.0])):
-        (tmp_path / folder).mkdir()
-        list(move_units(tmp_path / folder, [result("q", 0.5, details=unit_details(scores))]))
-    file = tmp_path / "a" / UNITS
-    with file.open("rb") as handle:
-        (tmp_path / "b" / UNITS).replace(file)
-        assert [scores for _, scores, _ in run_files._columns_in(handle, file, "q")] == [[1.0, 0.0, 0.5]]

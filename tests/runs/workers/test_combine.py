@@ -7,8 +7,7 @@ import pytest
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
-from evalsuite.core.scores import RULES
-from evalsuite.core.types import Answer, Check, GoldInstance, Problem, Score, Task
+from evalsuite.core.types import Answer, Check, GoldInstance, Score, Task
 from evalsuite.runs import task_execution
 from evalsuite.runs.instance_checks import Outcome, applicable_checks, combine, missing_result
 
@@ -66,16 +65,6 @@ def test_a_missing_answer_says_which_scorers_have_a_scale_of_their_own(checks: l
 def test_the_flip_of_several_checks_has_a_cause(outcomes: list[Outcome], flip: str | None) -> None:
     """Where the best value differs between the rules the cause of a deciding check is named; where both agree there is none."""
     assert combine(task_of(*(one.check for one in outcomes)), outcomes, seconds=0).details.get("flip") == flip
-
-
-def test_the_flip_is_that_of_the_rules_of_the_score() -> None:
-    """Where each rule is decided by another check, and both have a cause; what both checks warn of is said once."""
-    outcomes = [outcome("a", 1, 0.25, "sign: no"), outcome("b", 0, 0.75, "percent form: yes")]
-    problem = Problem(code="BAD_SPEC", message="odd", blocks=frozenset())
-    outcomes = [replace(one, check=replace(one.check, problems=(problem,))) for one in outcomes]
-    task = task_of(*(one.check for one in outcomes))
-    found = [combine(replace(task, rules=rules), outcomes, seconds=0).details for rules in RULES]
-    assert [(one["flip"], one["warnings"]) for one in found] == [("sign: no", ["odd"]), ("percent form: yes", ["odd"])]
 
 
 @pytest.mark.parametrize(

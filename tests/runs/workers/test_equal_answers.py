@@ -1,6 +1,5 @@
 """Answers with the bytes of gold: a judge takes gold for them, and says what it says of an answer that was read."""
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +7,8 @@ import duckdb
 import pytest
 
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.types import Table
-from evalsuite.gold.layouts import read_gold, read_submission
-from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.load_answer import FILE_CACHE, read_gold_copy
-from evalsuite.runs.plan import plan
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.runs.task_execution import read_equal
 from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -83,37 +76,3 @@ def test_a_copy_of_gold_gets_the_same_result(sides: tuple[Path, Path]) -> None:
     assert both[0] == both[1]
     assert {name for name, result in both[0].items() if result.official == 1} >= {"small", "packed", "big", "several", "database"}
     assert {name for name, result in both[0].items() if result.official == 0} >= {"small differs", "big differs"}
-
-
-def test_which_answers_are_taken_from_gold(sides: tuple[Path, Path]) -> None:
-    """Those that are read as gold is: no other kind of file, nothing that is a fault, and no database that has views or many rows."""
-    submission, gold = sides
-    taken = {}
-    for task in plan(read_gold(gold), read_submission(submission), rules="official", limits=resolve_limits()):
-        assert task.answer is not None
-        paths = [task.answer.value] if isinstance(task.answer.value, str) else task.answer.value
-        data = {path: (submission / task.instance.instance_id / path).read_bytes() for path in paths}
-        payloads = read_equal(task, {path: (len(content), hashlib.sha256(content).hexdigest()) for path, content in data.items()})
-        if payloads is not None:
-            taken[task.instance.instance_id] = payloads
-        assert read_equal(task, {}) is None
-    assert set(taken) == {"small", "packed", "big", "odd", "ragged", "semicolons", "several", "database"}
-    assert [table.name for table in taken["several"]["tables"]] == ["r.csv", "s.csv"]
-
-
-def test_gold_that_changes_is_no_copy(sides: tuple[Path, Path]) -> None:
-    """A digest of what gold was, and a log next to a database, which is read with it: the answer is read itself."""
-    _, gold = sides
-    limits = resolve_limits()
-    for form, name, file in (("table", "small", "r.csv"), ("database", "database", "r.duckdb")):
-        place = gold / name / file
-        digest = hashlib.sha256(place.read_bytes()).hexdigest()
-        known = {"folder": gold, "instance_id": name, "limits": limits, "parameters": {"gold": file}}
-        found = read_gold_copy(form, file, None, digest, file, **known)
-        assert isinstance(found if form == "table" else found["t"], Table)
-        if form == "database":
-            place.with_name("r.duckdb.wal").touch()
-        else:
-            place.write_text("a,b\n1,x\n5,\n")
-        assert read_gold_copy(form, file, None, digest, file, **known) is None
-    assert FILE_CACHE.n_read > 0

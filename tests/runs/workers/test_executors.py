@@ -8,9 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,11 @@ import pytest
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EvalsuiteError, MissingExtraError, UsageError
-from evalsuite.core.types import Result, Task
 from evalsuite.core.version import __version__
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.runs.executors import Work, check_executor, open_executor, pipeline, stage_of
-from evalsuite.runs.instance_checks import missing_result
+from evalsuite.runs.executors import Work, check_executor, open_executor
 from evalsuite.runs.plan import plan
 from evalsuite.runs.rescoring import Shard, merge
 from evalsuite.runs.run_options import RunOptions
@@ -46,23 +43,6 @@ def texts(folder: Path, n: int = N_TEXTS, *, func: str = "string_match", odd: st
     return write_sides(submission, gold, {f"text_{at:05}": (func, {"gold": f"city {at}"}, text) for at, text in enumerate(said)})
 
 
-def test_each_stage_gets_what_the_earlier_ones_left(tmp_path: Path) -> None:
-    """A stage starts after the one before it has ended, and every task is scored once, by the first stage that takes it."""
-    submission, gold = texts(tmp_path, 4)
-    tasks = plan(read_gold(gold), read_submission(submission), rules=None, limits=resolve_limits())
-    calls: list[str] = []
-
-    def scored(name: str, some: Sequence[Task]) -> Iterator[Result]:
-        for task in some:
-            calls.append(f"{name} {task.instance.instance_id}")
-            yield missing_result(task)
-
-    stages = [stage_of(lambda task: task in tasks[2:], partial(scored, "first")), partial(scored, "second")]
-    results = [result.instance_id for result in pipeline(stages, tasks)]
-    assert calls == ["first text_00002", "first text_00003", "second text_00000", "second text_00001"]
-    assert results == [call.partition(" ")[2] for call in calls]
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A dask cluster of two worker processes; whatever a worker dies of, its task is not tried there again."""
@@ -75,17 +55,6 @@ def cluster() -> Iterator[Any]:
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made,
     ):
         yield made
-
-
-def test_jobs_and_isolation_give_the_same_results(tmp_path: Path) -> None:
-    """Tables, databases, broken files and texts: `--jobs 1`, `--jobs 4` and no isolation write the same `results.jsonl` but for seconds."""
-    submission, gold = make(tmp_path, n=10)
-    ways = {"one": RunOptions(jobs=1), "four": RunOptions(jobs=4), "none": RunOptions(jobs=2, isolation="none")}
-    for name, options in ways.items():
-        run(submission, gold, replace(options, out=tmp_path / name))
-    written = {name: without_seconds(tmp_path / name) for name in ways}
-    assert len(written["one"]) == 10
-    assert written["four"] == written["none"] == written["one"]
 
 
 def test_dask_gives_the_same_results(cluster: Any, tmp_path: Path) -> None:
@@ -153,15 +122,6 @@ def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: 
     done = run(submission, gold, RunOptions(executor="dask", scheduler=cluster.scheduler_address, save=False))
     assert [(result.fault, result.score) for result in done.results[11:]] == [("SCORER_ERROR", None)]
     assert [result.score for result in done.results[:11]] == [float(at % 3 > 0) for at in range(11)]
-
-
-def test_a_worker_has_all_it_needs_before_its_first_answer(tmp_path: Path) -> None:
-    """What judges an answer and tells its result was imported once, before workers were forked: none of them imports it for itself."""
-    late = "late = [name for name in sys.modules if name.startswith('evalsuite.') and name not in BEFORE]"
-    body = f"{late}\nreturn Score(official=0.0, strict=0.0, reason=f'late: {{late}}')"
-    load_scorer(tmp_path, "curious", body, before="import sys\nBEFORE = set(sys.modules)")
-    submission, gold = texts(tmp_path, 3, func="curious", odd="x")
-    assert [result.reason for result in run(submission, gold, RunOptions(jobs=1, save=False)).results] == ["late: []"] * 3
 
 
 def test_workers_that_do_not_see_the_folders_are_an_error(cluster: Any, tmp_path: Path) -> None:

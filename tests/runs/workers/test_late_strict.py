@@ -1,14 +1,12 @@
 """A strict verdict that takes too long is no verdict, and the official one that was known before stands."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
-from evalsuite.analysis.receipts.verification import read_claims
 from evalsuite.cli.prediction import check_prediction
 from evalsuite.core.plugin_calls import late_strict
 from evalsuite.core.types import Result, Rule, Score
@@ -17,12 +15,8 @@ from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
 from evalsuite.runs.instance_checks import Outcome, combine
 from evalsuite.runs.plan import plan
-from evalsuite.runs.run_files import read_results, result_line, result_of, whole_line
-from evalsuite.runs.run_options import RunOptions
-from evalsuite.runs.scoring import run
 from evalsuite.runs.worker_pool import Pool
 from tests.runs.made import load_scorer, write_sides
-from tests.runs.workers.test_executors import texts
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
 BRIEF = {"seconds": 0.5}
@@ -91,32 +85,6 @@ def scored(folders: tuple[Path, Path], *, rules: Rule = "official", isolation: s
 LATE = {"table", "several", "tables", "database", "tree"}
 
 
-def test_the_official_verdict_stands_and_a_late_one_is_not_remembered(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    """Of each scorer that judges twice the official 1 is kept, strict is null and its fault says why; the cache of scores keeps none of it.
-
-    What took too long today may be there in time tomorrow.
-    """
-    options = RunOptions(out=tmp_path / "run", rules="official", jobs=2, limits=BRIEF, cache=tmp_path / "cache")
-    first = {result.instance_id: result for result in run(*folders, options).results}
-    for results in (first, scored(folders, isolation="none", only=("several", "tree", "text"))):
-        assert {name: r.official for name, r in results.items()} == dict.fromkeys(results, 1.0)
-        late = LATE.intersection(results)
-        assert {name for name, r in results.items() if r.strict is None} == late
-        for name in late:
-            result = results[name]
-            assert (result.status, result.fault, result.score) == ("scored", None, 1.0)
-            assert result.strict_fault is not None
-            assert result.strict_fault.code == "TIMEOUT"
-            assert json.loads(result_line(result))["strict_fault"] == result.strict_fault.to_json()
-            assert result_of(whole_line(result)) == result
-            assert "TIMEOUT" in result.details["reasons"]["strict"]
-    saved = {result.instance_id: result.strict_fault for result in read_results(tmp_path / "run" / "results.jsonl")}
-    assert {name: fault.code for name, fault in saved.items() if fault} == dict.fromkeys(LATE, "TIMEOUT")
-    again = run(*folders, replace(options, out=tmp_path / "again", isolation="process", only=("database", "tree", "text")))
-    assert {result.instance_id for result in again.results if result.strict_fault} == {"database", "tree"}
-    assert read_claims(tmp_path / "run")[1] is not None, "the form is that of a run"
-
-
 def test_under_strict_rules_it_is_unscored(folders: tuple[Path, Path]) -> None:
     """Where the strict verdict is the score there is none: `unscored`, never a 0."""
     results = scored(folders, rules="strict", only=("table", "tree", "text"))
@@ -154,10 +122,3 @@ def test_a_check_of_files_keeps_the_official_verdict(
     found = json.loads(capsys.readouterr().out)
     assert (found["official"], found["strict"], found["fault"], found["strict_fault"]["code"]) == (1, None, None, "TIMEOUT")
     assert "TIMEOUT" in found["strict_reason"]
-
-
-def test_an_official_verdict_that_is_late_is_a_timeout(tmp_path: Path) -> None:
-    """Official rules that take too long leave nothing known of the answer."""
-    load_scorer(tmp_path, "slower", "time.sleep(600)", before="import time")
-    (result,) = scored(texts(tmp_path, 1, func="slower")).values()
-    assert (result.status, result.fault, result.official, result.strict) == ("timeout", "TIMEOUT", 0.0, 0.0)

@@ -1,7 +1,6 @@
 """What goes between processes: every cell comes back as it was, and bytes of another shape are refused."""
 
 import io
-import pickle
 import socket
 import struct
 from collections.abc import Mapping
@@ -23,7 +22,6 @@ from evalsuite.core.types import Fault, Table
 from evalsuite.readers.duckdb_tables import open_duckdb, read_duckdb
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.answer_workers import receive_table, send_blocks
-from evalsuite.runs.scoring import RunOptions, run
 from evalsuite.sandbox.messages import DATA, ITEM, ClosedError, error_reply, item_of, receive, reply, send
 from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
 from tests.properties import LETTERS, examples
@@ -57,22 +55,6 @@ def test_every_cell_comes_back(columns: list[list[Any]]) -> None:
     back = decode_payloads(encode_payloads({"database": {"t": table}}))["database"]["t"]
     assert (back.header, back.n_rows, back.types, back.name) == (table.header, 2, table.types, "t")
     assert all(same(list(a), list(b)) for a, b in zip(back.columns, columns, strict=True))
-
-
-def test_every_form_comes_back() -> None:
-    """Texts, CSV tables with missing fields, lists of tables and faults keep their shape."""
-    table = Table(header=("a", "ü"), columns=(["1", None], ["x", "y"]), n_rows=2, ragged_line=3, name="r.csv")
-    forms = {"text": "a\ud7ffb", "table": table, "tables": [table, Fault(code="BAD_CSV", detail="d", where="w")]}
-    back = decode_payloads(encode_payloads(forms))
-    assert back["text"] == forms["text"]
-    for found in (back["table"], back["tables"][0]):
-        assert (found.header, [list(c) for c in found.columns], found.ragged_line, found.types) == (
-            ("a", "ü"),
-            [["1", None], ["x", "y"]],
-            3,
-            None,
-        )
-    assert back["tables"][1] == forms["tables"][1]
 
 
 @pytest.mark.parametrize("value", ["\ud800 alone", "", 10**30, -1.5, None, True, {"a": [1, {"b": "\udfff"}]}], ids=repr)
@@ -245,17 +227,3 @@ def test_a_bug_while_a_table_is_sent(n_broken: int, code: str | None, tmp_path: 
         monkeypatch.setattr(f"evalsuite.{place}", fail)
     _, found = crossed(path)
     assert (getattr(found["big"], "code", None), found["small"].n_rows) == (code, 1)
-
-
-@pytest.mark.usefixtures("shared_fork_server")
-def test_the_parent_of_workers_unpickles_nothing(example: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run of the example, with texts, tables, databases and trees, needs no unpickling in the process that starts the workers."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("the parent unpickled something")
-
-    for name in ("load", "loads", "Unpickler"):
-        monkeypatch.setattr(pickle, name, refuse)
-    options = RunOptions(save=False, cache=tmp_path / "cache", jobs=2)
-    for _ in ("scored", "cached"):
-        assert run(*example, options).summary.counts["scored"] > 5

@@ -30,7 +30,7 @@ from evalsuite.core.status import lacks_setup
 from evalsuite.core.types import Result, Task
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_inodes
-from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
+from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.answer_workers import LostError, score_answers
 from evalsuite.runs.instance_checks import JUDGE, missing_result
 from evalsuite.runs.plan import plan
@@ -39,14 +39,13 @@ from evalsuite.runs.scoring import run
 from evalsuite.runs.task_execution import score_task
 from evalsuite.runs.worker_pool import Pool, Setup, WorkerPair, open_pair, seconds_of, set_up
 from evalsuite.sandbox import fork_server
-from evalsuite.sandbox.fork_server import ForkServer, Worker, worker_environment
+from evalsuite.sandbox.fork_server import ForkServer, Worker
 from evalsuite.sandbox.limits import Budget, Clock, descendants
 from evalsuite.sandbox.messages import DATA, FULL, OFFICIAL, pack_tasks, reply, send
 from evalsuite.sandbox.rpc_client import RpcClient, await_ready
 from evalsuite.sandbox.worker_main import Memory, exit_status
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
-from tests.processes import finished
 from tests.runs.made import load_scorer, make, write_sides
 from tests.runs.workers.test_executors import texts
 
@@ -170,37 +169,6 @@ def test_a_pair_is_opened_where_there_is_work_for_it(kind: str, n: int, n_pairs:
     assert len(opened) == n_pairs
 
 
-def test_what_a_worker_is_told_of_an_answer_does_not_grow_with_gold(tmp_path: Path) -> None:
-    """What is the same for all answers is told once: the inodes of ten thousand gold files are in no order."""
-    submission, gold = tables(tmp_path, 3)
-    sizes: list[int] = []
-
-    class Weighed(WorkerPair):
-        def order(self, worker: Worker, message: bytes) -> None:
-            sizes.append(len(message))
-            WorkerPair.order(self, worker, message)
-
-    inodes = gold_inodes(gold) | {(1, number) for number in range(10_000)}
-    pool = Pool(jobs=1, isolation="process", gold_inodes=inodes, open_one=opening(Weighed)[0])
-    assert [result.official for result in pool.results(tasks_of(submission, gold))] == [1] * 3
-    assert len(sizes) == 6
-    assert max(sizes) < 5000
-
-
-@pytest.mark.parametrize("isolation", ["process", "none"])
-def test_every_worker_knows_gold_by_its_inodes(isolation: str, tmp_path: Path) -> None:
-    """A hard link to a gold file is read by no worker, the ones that take the place of dead ones included."""
-    submission, gold = tables(tmp_path, 4)
-    for name in ("t0", "t3"):
-        (submission / name / "t.csv").unlink()
-        (submission / name / "t.csv").hardlink_to(gold / name / "t.csv")
-    open_one, opened = opening(RiggedLane, rigged={("reader", "t1"): "die"})
-    pool = Pool(jobs=1, isolation=isolation, gold_inodes=gold_inodes(gold), open_one=open_one if isolation == "process" else open_pair)
-    results = {result.instance_id: result.fault for result in pool.results(tasks_of(submission, gold))}
-    assert (results["t0"], results["t2"], results["t3"]) == ("BAD_PATH", None, "BAD_PATH")
-    assert len(opened) >= 2 or isolation == "none"
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.usefixtures("alone")
 def test_a_death_costs_one_instance(jobs: int, tmp_path: Path) -> None:
@@ -213,15 +181,6 @@ def test_a_death_costs_one_instance(jobs: int, tmp_path: Path) -> None:
     assert len(results) == 8
     # With two jobs the worker pair that is left may do all the rest.
     assert n_lanes >= (3 if jobs == 1 else 2)
-
-
-@pytest.mark.parametrize(("role", "fate"), [("reader", "die"), ("judge", "hang")])
-def test_what_waits_behind_a_lost_answer_is_not_lost(role: str, fate: str, tmp_path: Path) -> None:
-    """Of the answers that are in a worker pair at once the first is lost with it; those behind it are scored by the next one."""
-    results, _ = scored(tmp_path, {(role, "t0"): fate}, jobs=1, n=40, seconds=1)
-    status = "crashed" if fate == "die" else "timeout"
-    assert {name: r.status for name, r in results.items() if r.official != 1} == {"t0": status}
-    assert len(results) == 40
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -499,14 +458,6 @@ def test_the_last_task_may_die_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("alone")
-def test_a_worker_that_hangs_runs_out_of_time(tmp_path: Path) -> None:
-    """A worker that gives no answer is killed when the instance's seconds are over; the others are scored."""
-    results, _ = scored(tmp_path, {("reader", "t2"): "hang", ("judge", "t5"): "hang"}, jobs=2, seconds=0.5)
-    lost = {name: (r.status, r.fault, "limit seconds" in r.reason) for name, r in results.items() if r.official != 1}
-    assert lost == dict.fromkeys(("t2", "t5"), ("timeout", "TIMEOUT", True))
-
-
-@pytest.mark.usefixtures("alone")
 def test_a_death_between_two_tasks_costs_nothing(tmp_path: Path) -> None:
     """A worker that dies after its result is replaced before the next task comes, which has no part in it."""
     results, n_lanes = scored(tmp_path, {("reader", "t1"): "die after", ("judge", "t5"): "die after"}, jobs=1)
@@ -526,21 +477,6 @@ def test_memory_is_short_where_half_the_room_is_taken() -> None:
         assert not roomy.is_short(of_files=False)
         assert roomy.is_short()
     assert not roomy.is_short()
-
-
-@linux
-def test_libraries_take_little_of_a_workers_room() -> None:
-    """After an odd table and a database, which bring Arrow and threads along, a worker has three quarters of its address space left."""
-    code = (
-        "from evalsuite.sandbox.worker_sandbox import reduce_address_space\nreduce_address_space()\n"
-        "import io, duckdb\nfrom evalsuite.readers.csv_table import read_csv_table\n"
-        "from evalsuite.readers.limits import DEFAULT_LIMITS\n"
-        "read_csv_table(io.BytesIO(b'a\\0' * 9999), name='x.csv', limits=DEFAULT_LIMITS)\n"
-        "duckdb.sql('select range i from range(100000) order by i').fetchall()\n"
-        "print(int(open('/proc/self/statm').read().split()[0]) * 4096 >> 20)"
-    )
-    done = finished([sys.executable, "-c", code], cwd=ROOT, env=worker_environment(), check=True)
-    assert int(done.stdout) < DEFAULT_LIMITS["memory_mib"] / 4
 
 
 def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
@@ -664,27 +600,6 @@ def test_a_client_replaces_its_fork_server_that_was_killed(tmp_path: Path) -> No
         assert client.call("os:getpid") > 0
 
 
-@linux
-def test_workers_inherit_nothing(pair: WorkerPair, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither variables nor descriptors of the parent reach a worker, and its gold is named nowhere in the reader's command line."""
-    for role, worker in pair.workers.items():
-        process = Path(f"/proc/{worker.pid}")
-        names = {entry.split(b"=")[0] for entry in (process / "environ").read_bytes().split(b"\0") if entry}
-        assert names <= {b"OPENBLAS_NUM_THREADS", b"OMP_NUM_THREADS", b"PYTHONHASHSEED", b"TZ", b"PATH", b"LD_LIBRARY_PATH"}
-        targets: list[str] = []
-        # A worker that is just starting may have a file of its own open, which it closes; `/proc` of itself stays open behind its walls.
-        for _ in range(1000):
-            with suppress(FileNotFoundError):
-                opened = (str(link.readlink()).split(":")[0] for link in (process / "fd").iterdir())
-                targets = sorted(target for target in opened if target != str(process))
-            if len(targets) == 5:
-                break
-            time.sleep(0.01)
-        assert targets == ["/dev/null"] * 3 + ["socket"] * 2, role
-        assert (process / "cwd").readlink() == Path("/")
-    assert str(GOLD).encode() not in Path(f"/proc/{pair.workers['reader'].pid}/cmdline").read_bytes()
-
-
 def test_a_readers_half_word_does_not_hold_up_the_parent(pair: WorkerPair) -> None:
     """Workers that were taken over cannot make the parent wait: it takes what is there, whatever that is, and half a frame is no result."""
     for role in ("reader", "judge"):
@@ -764,43 +679,6 @@ def test_a_closed_pool_scores_again_and_no_more_bytes_than_the_run_may_read(
     for _ in range(2):
         assert [result.official for result in pool.results(tasks_of(*sides))] == [1] * 3
         pool.close()
-
-
-def test_a_pair_that_takes_no_order_was_stopped_from_outside(pair: WorkerPair, tmp_path: Path) -> None:
-    """Its tasks are tried again, as after a kill by the system; a pair in which all run was not killed."""
-    assert pair.was_killed() is False
-    pair.judge.control.shutdown(socket.SHUT_WR)
-    pair.take(tasks_of(*tables(tmp_path, 1)), "order")
-    assert pair.was_killed() is True
-
-
-def test_a_judge_that_ends_by_itself_waits_for_the_reader_that_it_lost(pair: WorkerPair) -> None:
-    """The judge ends with 0 because its reader is gone, maybe before that shows: the reader's death is the one that counts."""
-    ours, theirs = socket.socketpair()
-
-    class Ended:
-        alive, status = False, 0
-
-        def kill(self) -> int:
-            return self.status
-
-    class Ending(Ended):
-        control = ours
-        status: Any = None
-
-        @property
-        def alive(self) -> bool:  # type: ignore[override]
-            return theirs.fileno() >= 0
-
-        def kill(self) -> int:
-            return -signal.SIGKILL
-
-    lost = WorkerPair(workers={"reader": Ending(), "judge": Ended()})  # type: ignore[dict-item]
-    end = threading.Timer(0.2, theirs.close)
-    end.start()
-    assert lost.was_killed() is True
-    end.join()
-    ours.close()
 
 
 def test_seconds_of_a_task_with_a_gold_query(pair: WorkerPair, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.core.errors import EvalsuiteError, FaultError
+from evalsuite.core.errors import FaultError
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import Run, run
 from evalsuite.scorers.judge import Settings
@@ -66,25 +66,6 @@ def _five(_: dict[str, Any]) -> str:
 
 def _scored(**options: Any) -> Run:
     return run(Path("a"), Path("gold"), RunOptions(isolation="none", **options))
-
-
-def test_a_run_is_one_batch_and_its_cost_is_counted_once(batches: Any) -> None:
-    """Six questions go out together, both tries of an unreadable reply in a second batch; no file holds the key."""
-
-    def answer(body: dict[str, Any]) -> str:
-        return "Hm." if "grade 3" in _text(body) else '{"score": 5}'
-
-    server = batches(answer)
-    _folders(server, price_per_1k_prompt=1)
-    done = _scored()
-    assert [len(one) for one in server.batches.values()] == [6, 1]
-    assert [(one.status, one.score) for one in done.results] == [("unscored", None) if n == 3 else ("scored", 1.0) for n in range(N)]
-    assert done.judge is not None
-    assert (done.judge["calls"], done.judge["cost"]) == (7, 0.7)
-    assert set(server.keys) == {f"Bearer {KEY}"}
-    assert not any(KEY.encode() in file.read_bytes() for file in Path.cwd().rglob("*") if file.is_file())
-    assert done.folder is not None
-    assert not (done.folder / "judge_batches.json").exists()
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
@@ -186,19 +167,6 @@ def _waiting_queue(server: Batches, wait: Callable[[float], Any]) -> tuple[Clien
     return client, queue
 
 
-def test_a_batch_is_looked_at_every_minute_at_last(batches: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """The waits double up to a minute, and each is logged; the reply is paid for once, the next time it is known."""
-    caplog.set_level("INFO")
-    server, waits = batches(_five, looks=9), list[float]()
-    client, queue = _waiting_queue(server, waits.append)
-    queue.settle()
-    assert waits == [1, 2, 4, 8, 16, 32, 60, 60, 60]
-    assert caplog.messages == ["batch batch_0: 1 request waits"] * 9
-    assert [client.ask(ASKED).known for _ in range(2)] == [False, True]
-    assert (client.account.n_calls, client.account.n_known) == (1, 1)
-    assert not Path("batches.json").exists()
-
-
 def test_a_batch_under_way_is_taken_over(batches: Any) -> None:
     """When the run ends while it waits, the batch stays in the file, and the next run has its replies and sends nothing."""
     server = batches(_five, looks=3)
@@ -210,22 +178,6 @@ def test_a_batch_under_way_is_taken_over(batches: Any) -> None:
     queue.settle()
     assert client.ask(ASKED).text == '{"score": 5}'
     assert len(server.batches) == 1
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", "5", "null", '["b"]', '[{"id": "b"}]', '[{"id": "b", "keys": 5}]'])
-def test_a_damaged_file_of_batches_names_none(batches: Any, content: str) -> None:
-    """What cannot be read there is asked for by a new batch."""
-    Path("batches.json").write_text(content)
-    client, queue = _waiting_queue(batches(_five), lambda _: None)
-    queue.settle()
-    assert client.ask(ASKED).text == '{"score": 5}'
-
-
-def test_a_provider_without_batches_is_refused(batches: Any) -> None:
-    """`batch: true` with one that has none known is an error with file and line, before anything is scored."""
-    _folders(batches(_five), provider="gemini")
-    with pytest.raises(EvalsuiteError, match=r"suite\.yaml:1: judge\.batch: gemini has no batch API here"):
-        _scored()
 
 
 def test_an_endpoint_that_takes_no_batches_scores_nobody_wrong(batches: Any) -> None:

@@ -14,7 +14,7 @@ from evalsuite.reports.record import judge_words
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings
 from evalsuite.scorers.judge.client import Account
-from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, reply_of
+from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request
 from tests.scorers.judge.conftest import Serve
 
 Make = Callable[..., Judge]
@@ -22,46 +22,9 @@ llm_judge = SCORERS.load("llm_judge").function
 BASE = Request(model="m", messages=({"role": "user", "content": "hi"},), parameters={"temperature": 0.1}, prompt="p@1")
 
 
-def test_a_second_judge_asks_nothing(serve: Serve, judge_at: Make) -> None:
-    """A new judge over the same cache gives the same score without a call, and counts no cost."""
-    server = serve(lambda *_: '{"score": 3}')
-    first = llm_judge("x", judge_at(server, price_per_1k_prompt=2 / 3), gold="y")
-    second = llm_judge("x", judge_at(server, price_per_1k_prompt=2 / 3), gold="y")
-    assert (first.official, second.official, len(server.asked)) == (0.6, 0.6, 1)
-    assert first.details["judge"]["cost"] == 0.066666667
-    assert (second.details["judge"]["cost"], second.details["judge"]["known_replies"]) == (0, 1)
-
-
 def test_replies_of_earlier_versions_are_found() -> None:
     """The folder of cached replies is that of 0.2.0."""
     assert Settings(model="m").cache == ".evalsuite/judge"
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        replace(BASE, model="n"),
-        replace(BASE, messages=({"role": "user", "content": "ho"},)),
-        replace(BASE, messages=({"role": "system", "content": "hi"},)),
-        replace(BASE, parameters={"temperature": 0.2}),
-        replace(BASE, sample=1),
-        replace(BASE, prompt="p@2"),
-    ],
-)
-def test_everything_that_matters_is_in_the_key(other: Request) -> None:
-    """Another model, message, role, parameter, sample or prompt version is another key."""
-    assert other.key() != BASE.key()
-
-
-def test_the_address_is_in_the_key() -> None:
-    """The same model elsewhere is asked anew; a slash at the end changes nothing."""
-    assert BASE.key("http://b/v1") != BASE.key("http://a/v1") == BASE.key("http://a/v1/")
-
-
-def test_an_entry_may_be_a_text_alone() -> None:
-    """Then it has no tokens, model or end."""
-    assert reply_of({"text": "x"}) == Reply(text="x", n_prompt_tokens=0, n_completion_tokens=0, finish="", served="", known=True)
-    assert Reply(text="x").known is False
 
 
 @pytest.mark.parametrize("broken", [None, [], {"text": 1}, {"text": "x", "n_prompt_tokens": "many"}])

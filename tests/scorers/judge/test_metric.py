@@ -41,8 +41,3 @@ def test_no_verdict_is_no_number(serve: Serve, tmp_path: Path, says: str | Say) 
     assert measured.value is None
     assert measured.reason
     assert math.isnan(metric("x", "y"))
-
-
-def test_without_a_judge_the_reason_names_what_is_missing() -> None:
-    """No settings: None, and the reason says which key to set."""
-    assert "judge.model is not set" in LlmJudge().detailed_evaluate("x", "y").reason

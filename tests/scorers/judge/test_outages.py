@@ -126,39 +126,6 @@ def test_no_figure_moves_with_what_nobody_judged(outage: str, place: Path, serve
     assert len({_without_names(line.partition(": ")[2].partition(", saved")[0]) for line in suite}) == 1
 
 
-@pytest.mark.parametrize("outage", EACH)
-def test_after_recovery_exactly_the_unjudged_are_asked(outage: str, place: Path, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
-    """By the next run and suite run out of the known replies; by --resume and leaderboard, without any, out of the run itself."""
-    rule, n_judged = OUTAGES[outage]
-    state: list[Outage] = [rule]
-    server = serve(lambda body, _: state[0](body))
-    section = _set_up(place, server, n_judged)
-    _called(capsys, "suite create s --from cases.jsonl --scorer llm_judge --judge of_judge/suite.yaml", 0)
-    _called(capsys, "run a --gold gold --isolation none -q", 4)
-    _called(capsys, "suite run s first --from a.jsonl", 4)
-    for gold in ("gold", "judge_only"):
-        (place / gold / "suite.yaml").write_text(json.dumps({"judge": {**section, "cache": False}}))
-    _called(capsys, "run a --gold gold --isolation none -q --out resumed", 4)
-    _called(capsys, "leaderboard a --gold judge_only --isolation none -q --runs board", 4)
-    state[0] = lambda _: '{"score": 5}'
-
-    def asked(words: str, code: int = 0) -> list[str]:
-        before = len(server.asked)
-        _called(capsys, words, code)
-        return sorted(set(re.findall(r"Question \d", " ".join(prompt_of(body) for body in server.asked[before:]))))
-
-    unjudged = [f"Question {n}" for n in range(n_judged, N_ASKED)]
-    assert asked("run a --gold gold --isolation none -q --resume resumed") == unjudged
-    assert json.loads(Path("resumed/run.json").read_text())["summary"]["n_judged"] == N_TEXTS + N_ASKED
-    assert asked("leaderboard a --gold judge_only --isolation none -q --runs board") == unjudged
-    assert asked("leaderboard a --gold judge_only --isolation none -q --runs board") == []
-    assert len(list(Path("board").iterdir())) == 1
-    assert asked("verify resumed", 4) == []
-    (place / "gold/suite.yaml").write_text(json.dumps({"judge": section}))
-    assert asked("run a --gold gold --isolation none -q") == unjudged
-    assert asked("suite run s second --from a.jsonl") == []
-
-
 def test_an_answer_without_a_verdict_is_wrong_where_that_is_said(place: Path, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     """`--invalid-as zero` counts it as 0 with its code, in a run of another signature that verifies; what was not asked stays unjudged."""
     server = serve(lambda body, _: "Hm." if "Question 0" in prompt_of(body) else Say(status=500))
@@ -179,18 +146,3 @@ def test_an_answer_without_a_verdict_is_wrong_where_that_is_said(place: Path, se
     _called(capsys, f"rescore {place}/zero --isolation none -q --runs again", 4)
     (again,) = Path("again").glob("*/run.json")
     assert json.loads(again.read_text())["signature"] == zero["signature"]
-
-
-def test_the_viewer_shows_the_same_figures(place: Path, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
-    """The headlines of the pages of two runs that differ only in what nobody judged are the same."""
-    pytest.importorskip("starlette", reason="the viewer's packages are not installed (extra: view)")
-    from tests.reports.viewer.served import ask, viewer
-
-    server = serve(lambda body, _: _half(body))
-    _set_up(place, server, 2)
-    for name in ("a", "b"):
-        _called(capsys, f"run {name} --gold gold --isolation none -q", 4)
-    with viewer(place) as address:
-        pages = [ask(address, f"/runs/{folder.name}").body for folder in Path(".evalsuite/runs").iterdir()]
-    headlines = {re.search(r'<p class="score">(.*?)</p>\n<p>(.*?)</p>', page).groups() for page in pages}  # type: ignore[union-attr]
-    assert headlines == {("80.0 %", "Under official rules judged 5/7: 80.0 % (57.1-85.7 % over all 7: 2 unscored), 95 % CI 37.6-96.4")}

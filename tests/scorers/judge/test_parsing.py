@@ -8,7 +8,6 @@ from evalsuite.scorers.judge.judge import QA_CHOICES, SUMMARY_CHOICES
 from evalsuite.scorers.judge.replies import (
     UNFINISHED,
     Reading,
-    Verdict,
     choice_reading,
     claims_reading,
     read_results,
@@ -81,37 +80,6 @@ SCORES = [
 def test_scores(text: str, value: float | None, why: str) -> None:
     """A score of 1 to 5 by 5, from any usual form; None where the reply is silent, contradictory or off the scale."""
     assert score_reading()(text).value == (None if value is None else pytest.approx(value))
-
-
-def test_scales_and_extractors() -> None:
-    """Another scale, a bottom that is worth 0, a pattern and a function."""
-    assert score_reading(scale=(1, 5), from_zero=True)("1").value == 0
-    assert score_reading(scale=(0, 100))("85").value == 0.85
-    assert score_reading(scale=(1, 10))("7/10").value == 0.7
-    assert score_reading(extractor=r"grade (\d)")("5 points: grade 3").value == 0.6
-    assert score_reading(extractor=r"grade (\d)")("5 points").value is None
-    assert score_reading(extractor=len)("xxxx").value == 0.8
-    assert score_reading(extractor=lambda _: None)("5").value is None
-
-
-YES_NO = [
-    ('{"verdict": "yes"}', 1.0),
-    ('```\n{"verdict": "No", "reason": "wrong date"}\n```', 0.0),
-    ('{"verdict": true}', 1.0),
-    ('{"verdict": "perhaps"}', None),
-    ("**Answer:** no, not at all", 0.0),
-    ("Not sure", None),
-    ("I think yes", None),
-    ("yes" * 3, None),
-    ("YEſ", None),
-]
-
-
-@pytest.mark.parametrize(("text", "value"), YES_NO)
-def test_yes_and_no(text: str, value: float | None) -> None:
-    """A leading yes or no, or one in JSON; everything else is None."""
-    assert yes_no_reading()(text).value == value
-    assert [yes_no_reading()(text).why for text in ("maybe", "yes or no")] == ["it holds no yes or no", "it names both yes and no"]
 
 
 @pytest.mark.parametrize(
@@ -241,14 +209,6 @@ def test_readings_of_other_tools(reading: Reading, text: str, value: float | Non
     """What the code of the issue and Arthur Bench make of a reply, an extractor of one's own, and scales from their low end."""
     found = reading(text)
     assert (found.value, found.label) == (pytest.approx(value), label)
-
-
-@pytest.mark.parametrize(
-    "text", ["{'score': 4, 'reason': 'fine'}!", '{"score": 4, "explanation": "fine"}', 'So: {"Reason": "fine", "score": 4}']
-)
-def test_the_reason_of_a_score(text: str) -> None:
-    """It stands beside the score, in JSON or in Python's quotes."""
-    assert score_reading()(text) == Verdict(value=0.8, label="4", reason="fine")
 
 
 @pytest.mark.parametrize("reading", [score_reading(), yes_no_reading(), choice_reading(QA_CHOICES), claims_reading()])

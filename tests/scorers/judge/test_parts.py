@@ -1,7 +1,6 @@
 """A judge as a part of something else: of a composite in gold or suite.yaml, of a tree's schema, of `check` and `score`; and its cost."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +8,12 @@ import pytest
 
 import evalsuite
 from evalsuite.cli import main
-from evalsuite.reports.record import record_of_run
-from evalsuite.reports.run_document import run_document
-from evalsuite.reports.terminal import as_text
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from tests.scorers.judge.conftest import KEY, Serve
 from tests.scorers.judge.server import Say, prompt_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
-
-Make = Callable[..., tuple[Path, Path]]
 
 
 @pytest.fixture(autouse=True)
@@ -54,29 +48,6 @@ def write(folder: Path, suite: dict[str, Any], evaluation: dict[str, Any], answe
 
 
 PARTS = [{"exact_match": {}, "weight": 0.5}, {"llm_judge": {}, "weight": 0.5}]
-
-
-@pytest.mark.parametrize("in_suite", [False, True])
-def test_composite_in_a_run_asks_the_suites_judge(tmp_path: Path, serve: Serve, in_suite: bool) -> None:
-    """A composite in gold, or named in suite.yaml, asks the suite's judge for its `llm_judge` part, and the run says what it cost."""
-    server = serve(lambda *_: '{"score": 3}')
-    suite: dict[str, Any] = {"judge": section(server.base_url, price_per_1k_prompt=1.0)}
-    evaluation: dict[str, Any] = {"func": "composite", "parameters": {"gold": "Paris", "parts": PARTS}}
-    if in_suite:
-        suite["scorers"] = {"quality": {"composite": {"parts": PARTS}}}
-        evaluation = {"func": "quality", "parameters": {"gold": "Paris"}}
-    done = run(*write(tmp_path, suite, evaluation, ["Paris", "Rome"]), RunOptions(save=False))
-    assert [result.score for result in done.results] == pytest.approx([0.8, 0.3])
-    assert done.judge is not None
-    assert (done.judge["calls"], done.judge["known_replies"]) == (2, 0)
-    assert done.judge["prompt_tokens"] > 0
-    assert done.judge["cost"] == pytest.approx(done.judge["prompt_tokens"] / 1000)
-    assert done.to_json()["judge"] == done.judge
-    tokens = f"{done.judge['prompt_tokens']} + {done.judge['completion_tokens']} tokens, cost {done.judge['cost']:.4g}"
-    assert f"m: 2 calls, 0 replies known, {tokens}" in as_text(run_document(record_of_run(done)))
-    again = run(tmp_path / "submission", tmp_path / "gold", RunOptions(save=False))
-    assert again.judge is not None
-    assert (again.judge["calls"], again.judge["known_replies"], again.judge["cost"]) == (0, 2, 0.0)
 
 
 def test_composite_without_a_verdict_is_unscored(tmp_path: Path, serve: Serve) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.core.disk_cache import FILE
-from evalsuite.core.errors import GoldError
 from evalsuite.reports import encode
 from evalsuite.reports.record import record_of_run, redact_record
 from evalsuite.reports.run_document import run_document
@@ -182,17 +181,6 @@ def test_merged_shards_have_what_the_judge_cost_in_all(serve: Serve, folders: Ma
     assert (whole["calls"], whole["cost"] > 0) == (3, True)
 
 
-def test_a_file_of_the_gold_folder_replaces_a_prompt(serve: Serve, folders: Make) -> None:
-    """`prompts: mine` reads gold/mine/llm_judge.txt, and its version stands in the details."""
-    server = serve(lambda *_: "5")
-    submission, gold = folders(section(server.base_url, prompts="mine"), [judged()], ["x"])
-    (gold / "mine").mkdir()
-    (gold / "mine" / "llm_judge.txt").write_text("How good is {{prediction}}?")
-    (result,) = scored(submission, gold).results
-    assert prompt_of(server.asked[0]) == "How good is x?"
-    assert result.details["judge"]["prompt"].startswith("llm_judge@")
-
-
 def test_a_second_run_asks_only_what_had_no_verdict_and_the_key_is_nowhere(serve: Serve, folders: Make, tmp_path: Path, capfd: Any) -> None:
     """The same run again has the same scores and asks the silent one alone; no file holds the key, and nothing printed does."""
     server = serve(by_grade)
@@ -237,37 +225,6 @@ def test_a_killed_run_goes_on_from_the_cache(serve: Serve, folders: Make, tmp_pa
     again = [prompt_of(body) for body in server.asked[asked_before:]]
     assert len(again) == 3
     assert set(again).isdisjoint(answered)
-
-
-def test_the_journal_grows_while_a_slow_verdict_is_awaited(serve: Serve, folders: Make, tmp_path: Path) -> None:
-    """Each result is in the run folder before the last one is known."""
-    held = threading.Event()
-
-    def rule(body: dict[str, Any], n: int) -> str:
-        if "slow" in prompt_of(body):
-            held.wait(20)
-        return "5"
-
-    server = serve(rule)
-    where = folders(section(server.base_url), [judged()] * 4, ["a", "b", "slow", "c"])
-    out, lines = tmp_path / "run", []
-
-    def progress(done: int, total: int) -> None:
-        lines.append(len((out / "results.jsonl").read_text().splitlines()))
-        if done == 3:
-            held.set()
-
-    run(*where, RunOptions(isolation="none", out=out), progress=progress)
-    assert lines == [1, 2, 3, 4]
-
-
-def test_a_wrong_judge_section_names_the_line(folders: Make) -> None:
-    """An unknown key in `judge` stops before anything is scored, with file and line."""
-    submission, gold = folders(None, [judged()], ["x"])
-    (gold / "suite.yaml").write_text("name: x\njudge:\n  modle: m\n")
-    with pytest.raises(GoldError, match=r"gold/suite.yaml:3: unknown key 'modle' in judge") as raised:
-        scored(submission, gold)
-    assert "model" in raised.value.hint
 
 
 def test_a_resumed_run_says_what_all_its_tries_cost(serve: Serve, folders: Make, tmp_path: Path) -> None:

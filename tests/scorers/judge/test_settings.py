@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite.core.dataclasses import fields
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.scorers.judge.settings import Prompt, Settings, read_prompt, read_settings, secret_in
+from evalsuite.scorers.judge.settings import Settings, read_prompt, read_settings, secret_in
 from evalsuite.scorers.judge.transport import Request, join_address, parameters_of, sum_tokens, text_of
 from evalsuite.scorers.metrics import get_metric
 from evalsuite.scorers.metrics.scorer import metric_scorer
@@ -141,33 +141,6 @@ def test_settings_that_are_refused(section: Any, message: str, hint: str) -> Non
         read_settings(section)
     assert raised.value.hint == hint
     assert "sk-secret" not in raised.value.message + raised.value.hint
-
-
-def test_settings_that_are_read(tmp_path: Path) -> None:
-    """Bounds are inclusive; paths are below the gold folder; no cache is an empty one; lists become tuples."""
-    given = {"timeout_seconds": 0.001, "concurrency": 1, "repeats": 1, "most_chars": 1, "retries": 0, "backoff_seconds": 0, "max_cost": 0}
-    more = {"models": ["a", "b"], "cache": False, "prompts": "p", "cassette": "c", "batch": True}
-    settings = read_settings({**given, **more}, folder=tmp_path)
-    assert (settings.models, settings.cache) == (("a", "b"), "")
-    assert (settings.prompts, settings.cassette) == (str(tmp_path / "p"), str(tmp_path / "c"))
-    assert settings.prompts_folder == tmp_path / "p"
-    assert read_settings({"prompts": "p", "batch": False, "provider": "gemini"}).prompts == "p"
-    assert Settings().prompts_folder is None
-
-
-def test_prompts_are_filled_in() -> None:
-    """The part before `[user]` is the system's; long fields are cut; the boundary is a mark of all fields; unknown names are refused."""
-    prompt = Prompt(name="p", text="Be fair.\n[user]\n{{ a }} {{b}} {{boundary}}")
-    [system, user] = prompt.messages({"a": "x" * 5, "b": "y"}, most_chars=4)
-    assert (system, user["role"], user["content"][:-12]) == ({"role": "system", "content": "Be fair."}, "user", "xxxx [... cut] y ")
-    assert prompt.messages({"a": "x" * 4, "b": "y"}, most_chars=4)[1]["content"].startswith("xxxx y ")
-    assert prompt.messages({"a": "x", "b": "y"}) == prompt.messages({"a": "x", "b": "y"}) != prompt.messages({"a": "x", "b": "z"})
-    assert Prompt(name="p", text=" {{a}} ").messages({"a": "q"}) == ({"role": "user", "content": "q"},)
-    with pytest.raises(FaultError, match=r"the prompt 'p' has the unknown placeholder 'b'; known: a$"):
-        prompt.messages({"a": "x"})
-    assert prompt.placeholders == {"a", "b", "boundary"}
-    assert prompt.version.startswith("p@")
-    assert len(prompt.version) == 10
 
 
 def test_a_metric_s_own_judge() -> None:

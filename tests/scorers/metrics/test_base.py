@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.core.errors import EvalsuiteError, FaultError, MissingExtraError
-from evalsuite.core.metric import Measure, Metric, MetricError, aggregate, on_unit, text_of
+from evalsuite.core.metric import Measure, Metric, MetricError, aggregate, text_of
 from evalsuite.core.types import Fault
 from evalsuite.scorers.metrics import METRICS, get_metric
 from tests.properties import examples
@@ -147,16 +147,6 @@ def test_the_reason_of_a_score(kind: type[Stated], value: float | None, why: str
     assert found.details == {"raw": value, "n": 1}
 
 
-def test_a_scale_of_the_check() -> None:
-    """It replaces the metric's range; a fault of the measure is the score's; nan has no place on any scale."""
-    assert [kind(told=Measure(value=6)).score("", None, scale=[4, 8]).official for kind in (Stated, Falling, Endless)] == [0.5] * 3
-    assert Falling(told=Measure(value=5)).score("", None, scale=[4, 8]).official == 0.75
-    absent = Stated(told=Measure(value=None, reason="no model", fault=Fault(code="NEEDS_EXTRA"))).score("", None)
-    assert (absent.fault, absent.reason) == (Fault(code="NEEDS_EXTRA"), "no model")
-    with pytest.raises(MetricError, match="returned nan"):
-        on_unit(math.nan, 0, 1, "higher")
-
-
 def test_texts_are_measured_one_after_the_other() -> None:
     """Only a metric that waits for a judge has several at once."""
     assert {made(name).at_once for name in NAMES} == {1}
@@ -250,19 +240,3 @@ def test_options_nobody_can_mean_are_refused(name: str, options: dict[str, Any],
     """A wrong name or option is an error with its word in it."""
     with pytest.raises(MetricError, match=message):
         get_metric(name, **options)
-
-
-def test_a_call_of_something_undefined_is_nan() -> None:
-    """An optimiser gets a float in any case; `evaluate` keeps None."""
-    metric = get_metric("readability")
-    assert metric.evaluate("") is None
-    assert math.isnan(metric(""))
-
-
-def test_wrong_calls_are_value_errors_and_any_iterable_is_a_batch() -> None:
-    """What Python code expects: `ValueError` for what cannot be meant, and generators beside lists."""
-    exact = get_metric("exact_match")
-    assert exact.evaluate_batch(iter("ab"), (text for text in "ac")) == [1, 0]
-    for wrong in (lambda: get_metric("exat_match"), lambda: exact.evaluate_batch(["a"], []), lambda: exact.evaluate("a")):
-        with pytest.raises(ValueError, match=r"."):
-            wrong()

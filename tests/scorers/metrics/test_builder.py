@@ -129,13 +129,6 @@ def test_parts_that_are_none(part: Any, why: str) -> None:
         entry.function("x", gold="y", parts=["f1"], odd=1)
 
 
-def test_a_part_on_a_scale_of_its_own() -> None:
-    """Its ends are numbers of any kind, and map to 0 and 1."""
-    found = metric_from({"composite": {"parts": [{"levenshtein_distance": {}, "scale": [0, 4], "weight": 2, "name": "near"}]}})
-    assert found("abcd", "abxx") == 0.5
-    assert "near" in found.detailed_evaluate("a", "a").details["parts"]
-
-
 def test_which_checks_run_programs() -> None:
     """By the name of the scorer or of any part; what gold's text says does not count."""
     program = "python_unit_testing"

@@ -95,23 +95,8 @@ def test_words(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("prediction", "reference", "expected"),
-    [("one two", "one two three four", 0.5), ("a b c", "a", 0.0), ("x", "", 0.0), ("", "...", 1.0), ("", "a b", 0.0)],
-)
-def test_word_count_match(prediction: str, reference: str, expected: float) -> None:
-    """The share falls with the difference and stops at 0; an empty reference matches only nothing."""
-    assert get_metric("word_count_match")(prediction, reference) == expected
-
-
 @pytest.mark.parametrize(("edits", "distance", "similarity"), [("levenshtein", 2, 0.5), ("damerau", 1, 0.75), ("indel", 2, 0.75)])
 def test_edits(edits: str, distance: float, similarity: float) -> None:
     """A swap of neighbours is two edits, one with damerau; indel divides by both lengths."""
     assert get_metric("levenshtein_distance", edits=edits)("abdc", "abcd") == distance
     assert get_metric("levenshtein", edits=edits)("abdc", "abcd") == similarity
-
-
-def test_the_smallest_distance_counts() -> None:
-    """Of several references the nearest one is taken, whichever way is better."""
-    assert get_metric("levenshtein_distance")("abc", ["zzzzz", "abd"]) == 1
-    assert get_metric("ter")("a b c d", ["x y z", "a b c d e"]) == pytest.approx(25)

@@ -34,30 +34,6 @@ def ended(program: str, *, seconds: float = 10.0) -> str:
     return run_program(program, "", timeout_seconds=seconds, memory_mib=256, sandboxed=can_sandbox_programs()).outcome
 
 
-PEACEFUL = """
-print('x' * 100_000); import os; os.write(1, b'noise'); os.write(2, b'noise')
-import asyncio, collections, dataclasses, json, re, unittest
-asyncio.run(asyncio.sleep(0))
-collections.namedtuple('P', 'a b')
-open('own.txt', 'w').write('x')
-assert open('own.txt').read() == 'x'
-import threading
-t = threading.Thread(target=print)
-t.start()
-t.join()
-assert __name__ == '__main__' and 'é' == '\\u00e9'
-assert 'HOME' not in os.environ and 'PATH' not in os.environ
-input_was = __import__('sys').stdin.read()
-assert input_was == ''
-"""
-
-
-@pytest.mark.parametrize("program", ["x = 1", PEACEFUL], ids=["nothing", "all"])
-def test_what_a_program_may_do(program: str) -> None:
-    """The standard library, output, threads and its own folder are there; environment and input are empty."""
-    assert ended(program) == "passed"
-
-
 @pytest.mark.parametrize(
     "program",
     [
@@ -107,15 +83,6 @@ def test_walls(tmp_path: Path) -> None:
 def test_time_is_limited(program: str) -> None:
     """A program that does not end is killed."""
     assert ended(program, seconds=0.2) == "timeout"
-
-
-def test_every_test_must_pass() -> None:
-    """Several references are several tests; the first that fails is named."""
-    metric = get_metric("python_unit_testing")
-    program = "def add(a, b):\n    return a + b"
-    assert metric(program, ["assert add(1, 2) == 3", "assert add(0, 0) == 0"]) == 1
-    found = metric.detailed_evaluate(program, ["assert add(1, 2) == 3", "assert add(1, 1) == 3"])
-    assert (found.value, found.details) == (0, {"category": "fail", "ended": "failed", "test": 1})
 
 
 @pytest.mark.parametrize(("n", "c", "k"), [(3, 4, 1), (3, -1, 1), (3, 1, 4), (3, 1, 0), (0, 0, 1)])
@@ -175,13 +142,6 @@ def test_no_program_runs_without_permission(name: str) -> None:
     assert {found.fault.code, found.strict_fault.code} == {"NO_JAIL"}
     assert "--allow-programs" in found.reason
     assert "allow_programs=True" in found.reason
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if " that " in name else []) for name in ASKED])
-def test_with_permission_it_is_scored(name: str) -> None:
-    """The same call with `allow_programs=True` has a value under both rules."""
-    found = evalsuite.score(name.split()[0], "x = 1", allow_programs=True, **ASKED[name][0])
-    assert found.official == found.strict == pytest.approx(ASKED[name][1])
 
 
 TREE: dict[str, Any] = {"gold": {"code": "assert x == 1"}, "schema": {"code": "string"}, "types_metrics": {"string": "python_unit_testing"}}
@@ -275,13 +235,6 @@ def test_any_other_text_is_one_program(monkeypatch: pytest.MonkeyPatch, text: st
     monkeypatch.setattr("evalsuite.scorers.metrics.programs.run_program", run)
     assert get_metric("pass_at_k", k=2).detailed_evaluate(text, "assert x").details == {"n": 2, "c": 1, "k": 2}
     assert programs == [text, "raise SystemExit"]
-
-
-def test_a_metric_can_be_made_with_permission() -> None:
-    """`allow_programs=True` is an option of both metrics, and a builder's."""
-    with allowing_programs(False):
-        assert get_metric("python_unit_testing", allow_programs=True)("x = 1", "assert x == 1") == 1
-        assert get_metric("pass_at_k", allow_programs=True)(["x = 1", "x = 2"], "assert x == 1") == 0.5
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from evalsuite.core.errors import MissingExtraError
 from evalsuite.core.metric import MetricError
 from evalsuite.scorers.metrics import get_metric
-from evalsuite.scorers.metrics.translation import Bleu, Ter
+from evalsuite.scorers.metrics.translation import Bleu
 from tests.processes import finished
 
 
@@ -41,15 +41,6 @@ def test_the_signature_names_the_tokenizer_and_sacrebleu() -> None:
     """Two runs compare only under one tokenizer and one sacrebleu."""
     assert "tokenize:zh" in get_metric("bleu", tokenize="zh").signature
     assert "sacrebleu:" in get_metric("chrf").signature
-
-
-def test_ter_has_no_upper_end() -> None:
-    """A long wrong text exceeds 100, less is better, and there is no place on [0, 1]."""
-    metric = Ter()
-    value = metric.evaluate("one two three four five", "six")
-    assert value == pytest.approx(500)
-    assert metric.direction == "lower"
-    assert metric.unit(value) is None
 
 
 def test_a_tokenizer_that_is_not_installed_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
