@@ -67,6 +67,15 @@ def test_databases_of_projects_are_answers(tmp_path: Path) -> None:
     assert [(one.instance_id, one.answer_type, one.value) for one in found.answers.values()] == [("q1", "file", "x.duckdb")]
 
 
+def test_an_entry_becomes_one_check(tmp_path: Path) -> None:
+    """An entry is a `table_match` under the layout's reference; keys it does not use stay with the instance."""
+    folder = gold_folder(tmp_path / "gold", {"a": {"condition_cols": [1], "toks": "9"}}, {"a.csv": CITIES}, layout="snow")
+    (instance,) = read_gold(folder).instances
+    (check,) = instance.checks
+    assert (check.scorer, check.parameters["reference"], check.parameters["condition_cols"]) == ("table_match", "snow", [1])
+    assert dict(instance.extra) == {"toks": "9"}
+
+
 def test_gold_without_a_table(tmp_path: Path) -> None:
     """A forgotten table is gold's fault; where a query makes it, a connection is what is missing."""
     folder = gold_folder(tmp_path / "gold", {"a": {}, "b": {"temporal": True}, "c": {}}, {})

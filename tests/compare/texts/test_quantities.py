@@ -1,6 +1,7 @@
 """Quantities have the factors of scipy's constants, prefixes those of the SI, dates their days, and texts of other forms are none."""
 
 import math
+import re
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -68,6 +69,20 @@ def test_words() -> None:
 def _lines(name: str) -> list[str]:
     """The lines of a table of dates: a text, and what it names, with bars between."""
     return (CORPUS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+
+
+def span_of(line: str) -> str:
+    """The line again, as `days_of` reads its text."""
+    text = line.partition("|")[0]
+    form = re.fullmatch(r"(?P<text>\d+/\d+/\d+) (?P<locale>\w+)", text)
+    found = days_of(form["text"], (), form["locale"]) if form else days_of(text)
+    return "|".join([text, *dict.fromkeys(map(str, found or [""]))])
+
+
+def test_spans_of_days() -> None:
+    """Days, months, quarters and years; what the end of a range names of month and year is the beginning's too."""
+    lines = _lines("days")
+    assert list(map(span_of, lines)) == lines
 
 
 def test_months_and_numbers_in_any_order_end_no_reader() -> None:

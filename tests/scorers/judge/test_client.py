@@ -6,18 +6,23 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.client import BadStatusLine
 from pathlib import Path
+from ssl import SSLCertVerificationError
 from typing import Any
 
 import pytest
 
 from evalsuite.core.errors import FaultError
 from evalsuite.scorers import SCORERS
-from evalsuite.scorers.judge import Judge, Settings
+from evalsuite.scorers.judge import Judge, Question, Settings
 from evalsuite.scorers.judge.client import BatchQueue, Client, Pace, _portions, retry_after
-from evalsuite.scorers.judge.transport import Request, Response, TransportError, _proxy, send
+from evalsuite.scorers.judge.replies import score_reading
+from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, Response, TransportError, _kind, _proxy, send
 from tests.scorers.judge.conftest import KEY, Serve
-from tests.scorers.judge.server import Say, prompt_of
+from tests.scorers.judge.server import Say, completion, prompt_of
 
 Make = Callable[..., Judge]
 llm_judge = SCORERS.load("llm_judge").function
@@ -80,6 +85,25 @@ def test_a_reply_in_another_form_is_named(serve: Serve, judge_at: Make, headers:
     assert raised.value.fault.detail == f"the reply is not in the protocol of openai{form} (1 attempt)"
 
 
+def test_waits_grow_and_a_retry_after_is_honoured(serve: Serve, tmp_path: Path) -> None:
+    """The waits double with jitter; a Retry-After in seconds or as a date is waited for where it is longer."""
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
+    says = [
+        Say(status=500),
+        Say(status=500),
+        Say(status=429, headers={"Retry-After": "300"}),
+        Say(status=503, headers={"Retry-After": date}),
+    ]
+    server = serve(lambda _, n: says[n - 1] if n <= len(says) else GOOD)
+    waits: list[float] = []
+    client = Client(Settings(base_url=server.base_url, model="m", cache="", backoff_seconds=1), wait=waits.append)
+    assert client.ask(request()).text == GOOD
+    assert 0.5 <= waits[0] <= 1
+    assert 1 <= waits[1] <= 2
+    assert waits[2] == 300
+    assert 90 < waits[3] <= 100
+
+
 def test_waits_double_up_to_half_a_minute(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
     """A question with a jitter of half; a call that is none, such as a batch's state, without. Each failed try of a question is logged."""
     caplog.set_level("DEBUG")
@@ -134,11 +158,56 @@ def test_pauses_that_are_requested(value: str | None, seconds: float) -> None:
     assert retry_after({} if value is None else {"retry-after": value}) == seconds
 
 
+def test_what_an_error_says(serve: Serve, judge_at: Make) -> None:
+    """The message in its JSON, or its text, on one line and of at most 300 characters."""
+    long = "word " * 100
+    say = judge_at(serve(lambda *_: GOOD)).client.endpoint.error_in_words
+    for body, words in (
+        ({"error": {"message": "no\n such  model"}}, "no such model"), ({"error": "no"}, "no"), ({"message": "no"}, "no"),
+        ({"error": {"message": long}}, long[:300]), ({"error": {"code": 5}}, '{"error": {"code": 5}}'), (["no"], '["no"]'),
+    ):  # fmt: skip
+        assert say(json.dumps(body).encode()) == words
+    assert say((long * 20).encode()) == long[:300].strip()
+
+
 def test_a_pause_of_more_than_five_minutes_is_not_waited_for(serve: Serve, judge_at: Make) -> None:
     """A Retry-After beyond five minutes ends the call with a reason."""
     server = serve(lambda *_: Say(status=429, headers={"Retry-After": "301"}))
     with pytest.raises(FaultError, match="301 s"):
         judge_at(server).client.ask(request())
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refusal_stops_all_calls(serve: Serve, judge_at: Make, status: int) -> None:
+    """A key or model that is not accepted is not tried again, not even by the next request."""
+    server = serve(lambda *_: Say(status=status))
+    client = judge_at(server).client
+    for text in ("one", "two"):
+        with pytest.raises(FaultError, match=f"HTTP {status}"):
+            client.ask(request(text))
+    assert len(server.asked) == 1
+
+
+def test_a_redirect_is_not_followed(serve: Serve, judge_at: Make) -> None:
+    """A redirect is an error, so that the key never goes to another host."""
+    other = serve(lambda *_: GOOD)
+    server = serve(lambda *_: Say(status=307, headers={"Location": other.base_url + "/chat/completions"}))
+    with pytest.raises(FaultError, match="HTTP 307"):
+        judge_at(server).client.ask(request())
+    assert other.asked == []
+
+
+def test_a_judge_that_is_down_is_given_up(serve: Serve, judge_at: Make) -> None:
+    """After five calls in a row that failed for good no more go out."""
+    server = serve(lambda _, n: GOOD if n == 5 else Say(status=500))
+    client = judge_at(server, retries=0).client
+    for n in range(14):
+        if n == 4:
+            client.ask(request(str(n)))
+            continue
+        with pytest.raises(FaultError, match="HTTP 500" if n < 10 else "not asked, because 5 calls in a row had failed: the judge "):
+            client.ask(request(str(n)))
+    assert len(server.asked) == 10
 
 
 def test_nobody_listens(serve: Serve, judge_at: Make) -> None:
@@ -165,6 +234,15 @@ def test_no_more_than_concurrency_are_under_way(serve: Serve, judge_at: Make) ->
         texts = list(threads.map(lambda n: client.ask(request(str(n))).text, range(70)))
     assert texts == [str(n) for n in range(70)]
     assert (server.most_at_once, client.account.n_calls, client.account.n_prompt_tokens) == (7, 70, 7_000)
+
+
+def test_the_same_request_at_the_same_time_goes_out_once(serve: Serve, judge_at: Make) -> None:
+    """Twenty threads with one request cost one call."""
+    server = serve(lambda *_: GOOD)
+    client = judge_at(server, concurrency=20).client
+    with ThreadPoolExecutor(20) as threads:
+        assert {reply.text for reply in threads.map(lambda _: client.ask(request()), range(20))} == {GOOD}
+    assert len(server.asked) == 1
 
 
 def test_closing_ends_a_call_under_way(serve: Serve, judge_at: Make) -> None:
@@ -223,6 +301,20 @@ def test_what_is_missing_is_named(settings: dict[str, str], says: str, monkeypat
     assert "sk-proj" not in raised.value.fault.detail
 
 
+def test_every_way_to_ask_names_what_is_missing(serve: Serve, judge_at: Make) -> None:
+    """A question, a decision and a request; after the end none is sent."""
+    judge, question = Judge(Settings()), Question(messages=({"role": "user", "content": "q"},), read=score_reading())
+    for ask in (lambda: judge.ask(question), lambda: judge.decide(question), lambda: judge.client.ask(request())):
+        with pytest.raises(FaultError, match=r"judge\.model is not set"):
+            ask()
+    server = serve(lambda *_: GOOD)
+    closed = judge_at(server)
+    closed.close()
+    with pytest.raises(FaultError, match="the run was ended before the judge replied"):
+        closed.ask(question)
+    assert server.asked == []
+
+
 def test_an_echoed_key_goes_no_further(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
     """An endpoint that says the key back gets it into no reply and no file."""
     server = serve(lambda *_: f'{{"reason": "you sent {KEY}", "score": 3}}')
@@ -233,6 +325,28 @@ def test_an_echoed_key_goes_no_further(serve: Serve, judge_at: Make, tmp_path: P
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert len(files) >= 2
     assert [file for file in files if KEY.encode() in file.read_bytes()] == []
+
+
+def test_a_text_of_eight_characters_may_be_a_key(serve: Serve, judge_at: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shorter one would be found in ordinary words."""
+    hide_key = judge_at(serve(lambda *_: GOOD)).client.endpoint.hide_key
+    for key, shown in (("k2345678", "[key]"), ("k234567", "k234567")):
+        monkeypatch.setenv("TEST_JUDGE_KEY", key)
+        assert hide_key(f"your {key}") == f"your {shown}"
+
+
+def test_an_empty_reply_is_a_reply(serve: Serve, judge_at: Make) -> None:
+    """A refusal without text, a text in parts, and several choices are replies and no reason to ask again; different choices all count."""
+    parts = b'{"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}}]}'
+    choices = [json.loads(completion(text, finish=end))["choices"][0] for text, end in (("4", "stop"), ("2", "length"), ("4", "error"))]
+    says = [Say(raw=b'{"choices": [{"message": {"content": null}}]}'), Say(raw=parts), Say(raw=json.dumps({"choices": choices}).encode())]
+    server = serve(lambda _, n: says[n - 1])
+    client = judge_at(server).client
+    assert [(reply.text, reply.finish) for n in range(3) if (reply := client.ask(request(str(n))))] == [
+        ("", ""),
+        ("ab", ""),
+        ("4\n2", "length"),
+    ]
 
 
 def test_the_pace_of_calls() -> None:
@@ -322,6 +436,22 @@ def test_the_tunnel_through_a_proxy(monkeypatch: pytest.MonkeyPatch, port: str, 
     assert asked[0].split()[:2] == [b"CONNECT", b"judge.example:" + expected]
 
 
+def test_replies_on_a_tape(tmp_path: Path) -> None:
+    """Known to the next one by request, whatever the server; what is not there, and a tape that cannot be written, is a fault."""
+    asked = [Request(model="m", messages=({"role": "user", "content": text},)) for text in "ab"]
+    tape = RecordedReplies(tmp_path / "new" / "folder" / "tape.jsonl", "record")
+    assert tape.get(asked[0]) is None
+    for at, request in enumerate(asked):
+        tape.put(request, Reply(text=str(at), n_prompt_tokens=7))
+    assert [tape.get(request) for request in asked] == [Reply(text=str(at), n_prompt_tokens=7) for at in range(2)]
+    again = RecordedReplies(tmp_path / "new" / "folder" / "tape.jsonl")
+    assert [again.get(request) for request in asked] == [Reply(text=str(at), n_prompt_tokens=7, known=True) for at in range(2)]
+    with pytest.raises(FaultError, match=r"tape\.jsonl contains no reply"):
+        again.get(replace(asked[0], sample=1))
+    with pytest.raises(FaultError, match=r"x cannot be written"):
+        RecordedReplies(tmp_path / "new" / "folder" / "tape.jsonl" / "x", "record").put(asked[0], Reply(text=""))
+
+
 def test_parameters_of_a_check_reach_the_provider(serve: Serve, judge_at: Make) -> None:
     """Temperature and length of a reply are those of the check, by default the scorer's."""
     server = serve(lambda *_: "4")
@@ -367,6 +497,18 @@ def test_calls_keep_to_the_limits_of_a_minute(serve: Serve, limit: str) -> None:
     assert limited == [pytest.approx(n * 6000, abs=600) for n in ((1, 2) if limit == "requests_per_minute" else (1, 1))]
 
 
+def test_a_reply_may_be_as_long_as_the_bound(serve: Serve) -> None:
+    """One byte more is no reply, and it is said how long one may be; the sockets are those of calls under way."""
+    server = serve(lambda *_: Say(raw=b"x" * (1 << 20)))
+    open_sockets, before = set[socket.socket](), {*threading.enumerate()}
+    sent: dict[str, Any] = {"headers": {}, "timeout_seconds": 5.0, "open_sockets": open_sockets}
+    assert len(send(f"{server.base_url}/chat/completions", b"{}", most_bytes=1 << 20, **sent).body) == 1 << 20
+    with pytest.raises(TransportError, match="the reply is longer than 0 MiB"):
+        send(f"{server.base_url}/chat/completions", b"{}", most_bytes=(1 << 20) - 1, **sent)
+    assert not open_sockets
+    assert [one for one in {*threading.enumerate()} - before if isinstance(one, threading.Timer) and not one.finished.is_set()] == []
+
+
 def test_what_is_asked_of_a_server_and_of_a_proxy(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """The path with its query, at least a slash; a proxy is told the whole address."""
     server = serve(lambda *_: GOOD)
@@ -378,6 +520,19 @@ def test_what_is_asked_of_a_server_and_of_a_proxy(serve: Serve, monkeypatch: pyt
     assert server.paths == ["/", "/?a=1", "/v1/x?a=1", "http://judge.example:99/v1?a=1"]
 
 
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (BadStatusLine("x"), "the connection was cut, or its reply is no HTTP"), (ConnectionRefusedError(), "the connection was refused"),
+        (ConnectionResetError(), "the connection was cut"), (socket.gaierror(), "the host name is not known"),
+        (SSLCertVerificationError(), "its certificate is not trusted"), (OSError(), "the network failed"),
+    ],
+)  # fmt: skip
+def test_why_there_is_no_response(error: Exception, why: str) -> None:
+    """In a few words, also as the text of the error."""
+    assert _kind(error) == str(TransportError(why)) == why
+
+
 def test_a_reply_has_at_most_8_mib(serve: Serve, judge_at: Make) -> None:
     """A longer one is not kept in memory: neither of a question nor of another address."""
     server = serve(lambda *_: Say(raw=b" " * ((8 << 20) + 1)))
@@ -386,6 +541,30 @@ def test_a_reply_has_at_most_8_mib(serve: Serve, judge_at: Make) -> None:
         client.ask(request())
     with pytest.raises(FaultError, match="the reply is longer than 8 MiB"):
         client.endpoint.call("POST", server.base_url, b"{}")
+
+
+def test_a_call_waits_for_a_free_place_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One at a time where one is allowed; the next one begins when a call ends or when a reply allows more, not at the next look."""
+    monkeypatch.setattr("evalsuite.scorers.judge.client._STEP", 60.0)
+
+    def wait_in(pace: Pace, begun: threading.Event) -> None:
+        with pace.call():
+            begun.set()
+
+    for free in ("by its end", "by a reply"):
+        pace, begun = Pace(1 if free == "by its end" else 2), threading.Event()
+        pace.record_refusal()
+        thread = threading.Thread(target=wait_in, args=(pace, begun))
+        with pace.call():
+            thread.start()
+            assert not begun.wait(0.05)
+            if free == "by a reply":
+                pace.record_reply(0)
+                pace.record_reply(0)
+                assert begun.wait(20)
+        thread.join(20)
+        assert begun.is_set()
+        assert not thread.is_alive()
 
 
 class Refusing:

@@ -1,5 +1,7 @@
 """Decisions: one verdict, several by repeats and models, pairs in both orders, batches of fields."""
 
+import json
+import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.registry import check_parameters
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Settings, read_settings, semantic_comparator
 from evalsuite.scorers.judge.judge import Question
@@ -49,6 +52,15 @@ def test_the_variant_of_a_reply(serve: Serve, judge_at: Make, options: dict[str,
     assert llm_judge("x", judge_at(serve(saying("a 3, not 12 or 5"))), gold="y", **options).official == score
 
 
+def test_parameters_of_the_suite_go_into_the_body(serve: Serve, judge_at: Make) -> None:
+    """More keys are sent, and null takes one out."""
+    server = serve(saying("4"))
+    llm_judge("x", judge_at(server, parameters={"max_tokens": None, "max_completion_tokens": 9, "seed": 7}), gold="y")
+    (body,) = server.asked
+    assert "max_tokens" not in body
+    assert (body["max_completion_tokens"], body["seed"]) == (9, 7)
+
+
 def test_no_verdict_is_no_score(serve: Serve, judge_at: Make) -> None:
     """A reply without a verdict is asked for once more; then the score is None with the raw text, never 0."""
     server = serve(saying("I cannot decide."))
@@ -58,6 +70,27 @@ def test_no_verdict_is_no_score(serve: Serve, judge_at: Make) -> None:
     assert score.fault.code == "NO_VERDICT"
     assert score.details["judge"]["verdicts"] == [{"model": "m", "value": None, "label": "", "raw": "I cannot decide."}]
     assert len(server.asked) == 2
+
+
+def test_how_much_of_a_reply_is_kept(serve: Serve, judge_at: Make) -> None:
+    """300 characters in the verdicts, 4,000 in the transcript, also of the first reply, and 200 of the judge's reason."""
+    long = "I like it. " * 500
+    judge = llm_judge("x", judge_at(serve(saying(long))), gold="y").details["judge"]
+    [verdict], [row] = judge["verdicts"], judge["transcript"]
+    assert (verdict["raw"], row["reply"], row["unreadable"]) == (long[:300], long[:4000], long[:4000])
+    reply = json.dumps({"score": 4, "reason": long})
+    assert llm_judge("x", judge_at(serve(saying(reply))), gold="z").reason == f"the judge says 4 of 5: {long[:200]}"
+
+
+def test_a_second_try_may_bring_the_verdict(serve: Serve, judge_at: Make, caplog: pytest.LogCaptureFixture) -> None:
+    """The reply after an unreadable one counts; that one is logged, and quoted to the judge between marks of its own."""
+    caplog.set_level("DEBUG")
+    server = serve(saying("Hm.", "5", "Oh.", "5"))
+    assert [llm_judge(text, judge_at(server), gold="y").official for text in "xz"] == [1, 1]
+    assert "the judge's reply contains no verdict (it states no score): 'Hm.'" in caplog.messages
+    marks = [re.findall(r"\n<reply ([0-9a-f]{12})>\n(Hm\.|Oh\.)\n</reply \1>\n", prompt_of(body)) for body in server.asked]
+    assert [[text for _, text in found] for found in marks] == [[], ["Hm."], [], ["Oh."]]
+    assert marks[1][0][0] != marks[3][0][0]
 
 
 def test_a_reply_cut_by_the_limit_says_so(serve: Serve, judge_at: Make) -> None:
@@ -197,6 +230,12 @@ def test_a_decision_is_a_plain_count(says: list[str], how: str, choice: bool) ->
     assert found.verdict.value == (expected if expected in values else next(iter(known), None))
 
 
+@pytest.mark.parametrize(("says", "why"), [("?", "contains no verdict: saw ?"), ("declines", "says that it cannot decide")])
+def test_one_verdict_that_is_none(says: str, why: str) -> None:
+    """The decision says what the only reply was."""
+    assert scripted([says])[0].decide(a_question()).why.endswith(why)
+
+
 @pytest.mark.parametrize(
     ("says", "value", "contradicts", "agreement"),
     [
@@ -227,6 +266,15 @@ def test_a_limit_of_cost() -> None:
             with pytest.raises(FaultError, match=r"not asked: judge\.max_cost, 1, is spent"):
                 judge.ask(a_question())
         assert [request.sample for request in client.asked] == [0] * is_asked
+
+
+def test_silent_verdicts_have_no_vote(serve: Serve, judge_at: Make) -> None:
+    """One of three models that says nothing, or cannot be asked, is left out; two of three are too many."""
+    rules: dict[str, Any] = {"a": "5", "b": "?", "c": "5", "d": Say(status=400), "e": "none"}
+    server = serve(lambda body, _: rules[body["model"]])
+    assert llm_judge("x", judge_at(server, models=("a", "b", "c")), gold="y").official == 1
+    assert llm_judge("x", judge_at(server, models=("a", "d", "c")), gold="y").official == 1
+    assert llm_judge("x", judge_at(server, models=("a", "b", "e")), gold="y").official is None
 
 
 def test_all_models_unreachable_is_a_fault(serve: Serve, judge_at: Make) -> None:
@@ -284,6 +332,16 @@ def test_a_preference_between_two_categories_is_mixed(serve: Serve, judge_at: Ma
     """The mean of several verdicts may be none of the three."""
     score = summary_quality("a", judge_at(serve(saying("1", "1", "0", "1")), repeats=2, aggregate="mean"), gold="b", text="t")
     assert (score.official, score.details["category"]) == (0.75, "mixed")
+
+
+def test_a_liking_for_the_first_place_cancels_out(serve: Serve, judge_at: Make) -> None:
+    """A judge that always says 0 contradicts itself: 0.5, and the disagreement is reported."""
+    score = summary_quality("a", judge_at(serve(saying("0"))), gold="b", text="t")
+    assert (score.official, score.details["order_disagreement"]) == (0.5, True)
+    assert "order is swapped" in score.reason
+    tie = summary_quality("a", judge_at(serve(saying("tie")), cache=""), gold="b", text="t")
+    assert (tie.official, tie.details["order_disagreement"], tie.reason) == (0.5, False, "the judge's choice: equal")
+    assert score.details["judge"]["agreement"] == 0.5
 
 
 def test_a_pair_with_one_silent_order_is_no_verdict(serve: Serve, judge_at: Make) -> None:
@@ -362,6 +420,31 @@ def test_how_pairs_are_asked(serve: Serve, judge_at: Make) -> None:
         assert semantic_comparator(judge_at(server, most_chars=most_chars, cache="")).judge_batch(pairs) == [1.0, 1.0]
     assert [(body["temperature"], body["max_tokens"]) for body in server.asked] == [(0, 28)] * 2
     assert ["[... cut]" in prompt_of(body) for body in server.asked] == [False, True]
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_the_judge_is_no_parameter_of_gold(name: str) -> None:
+    """It is handed over by the run; a gold file cannot name one."""
+    assert "judge" not in SCORERS.load(name).parameters
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"scale": [5, 1]}, "scale"),
+        ({"scale": [1]}, "scale"),
+        ({"scale": [3, 3]}, "scale"),
+        ({"scale": [-5, 0]}, "scale"),
+        ({"prompt": "{{anser}}"}, "'anser'"),
+        ({"extractor": "("}, "regular expression"),
+        ({"reply": "yes_no", "from_zero": True}, "yes_no"),
+        ({"temperatur": 1}, "unknown parameter"),
+    ],
+)
+def test_bad_parameters_are_found_when_gold_is_read(parameters: dict[str, Any], says: str) -> None:
+    """A scale, prompt or pattern that cannot be meant is a problem of gold before anybody is asked."""
+    assert any(says in problem.message for problem in check_parameters(SCORERS.load("llm_judge"), parameters))
+    assert list(check_parameters(SCORERS.load("llm_judge"), {"scale": [0, 1]})) == []
 
 
 LEAST = {"timeout_seconds": 0.001, "concurrency": 1, "repeats": 1, "most_chars": 1} | dict.fromkeys(

@@ -13,7 +13,7 @@ from evalsuite.scorers.judge.judge import SUMMARY_CHOICES
 from evalsuite.scorers.judge.replies import Reading, choice_reading, score_reading, yes_no_reading
 from evalsuite.scorers.judge.transport import Reply
 from tests.scorers.judge.conftest import Serve
-from tests.scorers.judge.server import Say, completion
+from tests.scorers.judge.server import Say, completion, prompt_of
 
 REPLIES = [json.loads(line) for line in Path(__file__).with_name("replies.jsonl").read_text(encoding="utf-8").splitlines()]
 STYLES = list(dict.fromkeys(row["style"] for row in REPLIES))
@@ -88,6 +88,39 @@ def test_a_reply_that_was_cut_or_stopped_is_never_a_verdict(finish: str) -> None
     assert [text for question, text in questions if question.verdict(Reply(text=text, finish=finish)).value is not None] == []
 
 
+def test_thoughts_are_removed_from_every_reply() -> None:
+    """Thoughts that end change no verdict of the corpus, whatever they say; thoughts that do not end leave none."""
+    for row in REPLIES:
+        read, value = reading_of(row), as_expected(value_of(row))
+        assert read(f'<think>Score: 1. No. {{"score": 2}} or 5?</think>\n{row["reply"]}').value == value, row
+        assert read(f"<think>{row['reply'].replace('</think>', '').replace('</thinking>', '')}").value is None, row
+
+
+@pytest.mark.parametrize(
+    ("reply", "first", "says", "asks"),
+    [
+        ("score", "2 → 5", "it names more than one number", "Reply with the number from 1 to 5 alone."),
+        ("score", "There are 3 errors in the reference", "it states no score", "Reply with the number from 1 to 5 alone."),
+        ("score", '{"score": 9}', "its number 9 is not on the scale", "Reply with the number from 1 to 5 alone."),
+        ("score", "", "it states no score", "Your first reply was empty."),
+        ("yes_no", "Yes, but the date is wrong, so no.", "it says both yes and no", "Reply with yes or no alone."),
+    ],
+)
+def test_the_second_request_says_what_was_unreadable(
+    serve: Serve, judge_at: Callable[..., Judge], reply: str, first: str, says: str, asks: str
+) -> None:
+    """It is the question with the first reply, why it could not be read and what is asked for; its verdict counts."""
+    server = serve(lambda _, n: first if n == 1 else "4" if reply == "score" else "no")
+    score = llm_judge("x", judge_at(server), gold="y", reply=reply)
+    assert score.official == (0.8 if reply == "score" else 0)
+    asked, again = (prompt_of(body) for body in server.asked)
+    assert again.startswith(asked)
+    assert first in again
+    assert all(sentence in again[len(asked) :] for sentence in (says, asks))
+    [row] = score.details["judge"]["transcript"]
+    assert (row["unreadable"], row["why"], row["reply"]) == (first, says, "4" if reply == "score" else "no")
+
+
 @pytest.mark.parametrize("finish", ["length", "content_filter"])
 def test_a_cut_reply_with_a_number_is_asked_for_once_more_and_then_unscored(
     serve: Serve, judge_at: Callable[..., Judge], finish: str
@@ -106,3 +139,10 @@ def test_a_cut_message_of_anthropic_is_no_verdict(serve: Serve, judge_at: Callab
     server = serve(lambda *_: Say(raw=json.dumps(said).encode()))
     score = llm_judge("x", judge_at(server, provider="anthropic"), gold="y")
     assert (score.official, "max_tokens" in score.reason, len(server.asked)) == (None, True, 2)
+
+
+def test_na_is_an_answer_and_not_asked_for_again(serve: Serve, judge_at: Callable[..., Judge]) -> None:
+    """A judge that says NA, as it may, is asked once; there is no score."""
+    server = serve(lambda *_: '{"verdict": "NA"}')
+    score = qa_correctness("x", judge_at(server), context="c", question="q")
+    assert (score.official, score.reason, len(server.asked)) == (None, "NO_VERDICT: the judge says that it cannot decide", 1)
