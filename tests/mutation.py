@@ -62,7 +62,14 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
             *("tests/scorers/judge/test_judge_file.py", "tests/runs/test_query_pairs.py"),
         ),
     ),
-    "gold_checks": ("analysis/gold_checks/*.py", ("tests/analysis/gold_checks", "tests/cli/test_gold.py")),
+    "gold_checks": (
+        "analysis/gold_checks/*.py",
+        (
+            "tests/analysis/gold_checks",
+            *(f"tests/cli/test_{name}.py" for name in ("gold", "validate", "doctor", "init")),
+            "tests/readers/test_metadata_names.py",
+        ),
+    ),
     "plan": ("runs/plan.py", ("tests/runs/test_plan.py", "tests/runs/test_gold_queries.py", "tests/trees/test_schema_entrances.py")),
     "ranking": (
         "analysis/leaderboard/*.py",
@@ -544,11 +551,20 @@ def _in_fork(job: Any, log: Path, wall_seconds: float = WALL_SECONDS, cpu_second
     timer.join()
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-    while left := "".join(place.read_text() for place in Path("/proc/self/task").glob("*/children")).split():
+    while left := _children():
         for name in left:
             os.kill(int(name), signal.SIGKILL)
             os.waitpid(int(name), 0)
     return LATE if late.is_set() else os.waitstatus_to_exitcode(status)
+
+
+def _children() -> list[str]:
+    """The ids of this process's children; a thread may end while its list is read."""
+    found = []
+    for place in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += place.read_text().split()
+    return found
 
 
 def _copied(place: str) -> None:

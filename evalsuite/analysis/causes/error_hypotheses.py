@@ -396,7 +396,7 @@ def _rate(numbers: Sequence[tuple[Decimal, Decimal]], half: Decimal) -> tuple[st
     """Return `times` or `divided by` and the factor of fewest digits that gives each prediction to within `half`; None if there is none."""
     sides = [sorted(((p - half) / g, (p + half) / g)) for g, p in numbers]
     low, high = max(side[0] for side in sides), min(side[1] for side in sides)
-    if low > high or any(low <= plain_one <= high for plain_one in (1, 0, -1)) or not _SMALLEST < abs(low) < 1 / _SMALLEST:
+    if low > high or any(low <= plain_one <= high for plain_one in (1, -1)) or not _SMALLEST < abs(low) < 1 / _SMALLEST:
         return None
     for places in range(MOST_RATE_DIGITS):
         for word, least, most in (("times", low, high), ("divided by", 1 / high, 1 / low)):

@@ -70,7 +70,7 @@ def inject_rounding(gold: Any, native: bool) -> Any:
     value = Pair(gold, None, native).gold_number
     if value is None or decimals(value) < 1:
         return NOTHING
-    cut = value.quantize(Decimal(1), ROUND_HALF_UP)
+    cut = value.to_integral_value(ROUND_HALF_UP)
     return write_number(cut, gold) if cut else NOTHING
 
 

@@ -203,11 +203,13 @@ def _exclusions(k: int, column: _Column, values: Any, others: Any) -> Iterator[_
     name, raw, codes = repr(column.name), column.raw, column.codes
     shut_out, first, counts = np.unique(codes[others], return_index=True, return_counts=True)
     absent = ~np.isin(shut_out, values) & (shut_out != column.null)
-    if absent.sum() == 1 or 0 < 2 * absent.sum() <= min(counts[absent].sum(), 2 * MOST_VALUES):
+    if not absent.any():
+        return
+    if absent.sum() == 1 or 2 * absent.sum() <= min(counts[absent].sum(), 2 * MOST_VALUES):
         listing, many = _list_values(raw[row] for row in others[np.sort(first[absent])]), int(absent.sum())
         words = f"{name} is not {listing}" if many == 1 else f"{name} is none of {listing}"
         yield from _fixed_condition(k, many + (1 if many == 1 else 2), ~np.isin(codes, shut_out[absent]), listing and words)
-    elif absent.any():
+    else:
         for at in [int(at) for at in np.argsort(-counts) if absent[at]][:_EXCLUDED]:
             listing = _list_values([raw[others[first[at]]]])
             yield from _fixed_condition(k, 2, codes != shut_out[at], listing and f"{name} is not {listing}")

@@ -94,10 +94,7 @@ def wrong_order(a: Alignment) -> Iterator[Repaired]:
 
 def unscramble_rows(a: Alignment) -> Iterator[Repaired]:
     """Each column contains gold's cells, but rows are combined wrongly."""
-    cells = a.columns
-    if a.gold.n_rows != a.prediction.n_rows or None in a.partners:
-        return
-    table = a.prediction
+    cells, table = a.columns, a.prediction
     for j, k in enumerate(a.partners):
         if k is None or cells.gold_bags[j] != cells.predicted_bags[k]:
             return
@@ -312,7 +309,7 @@ def no_header(a: Alignment) -> Iterator[Repaired]:
         return
     rows = [table.header, *rows_of(table)]
     says = "the header line is missing, so the first row is read as one"
-    yield Repaired(_table(table, [a.gold.header, *rows], strict=False), says)
+    yield Repaired(_table(table, [a.gold.header, *rows]), says)
 
 
 def transpose_back(a: Alignment) -> Iterator[Repaired]:
@@ -335,9 +332,9 @@ def _text_or_empty(cell: Any) -> str:
     return "" if cell is None else str(cell)
 
 
-def _table(like: Table, rows: Sequence[Sequence[Any]], *, strict: bool = True) -> Table:
-    """Return a text table from rows, the first of which is the header."""
-    width = len(rows[1]) if not strict and len(rows) > 1 else len(rows[0])
+def _table(like: Table, rows: Sequence[Sequence[Any]]) -> Table:
+    """Return a text table from rows, the first of which is the header and may be longer or shorter than the others."""
+    width = len(rows[min(1, len(rows) - 1)])
     header = tuple(map(_text_or_empty, rows[0]))[:width]
     header += tuple(f"column {i + 1}" for i in range(len(header), width))
     body = [list(row)[:width] for row in rows[1:]]

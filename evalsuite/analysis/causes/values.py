@@ -152,7 +152,7 @@ def write_instant(nanoseconds: int, like: Any) -> Any:
     if _ISO_HEAD.fullmatch(text):
         return moment.date().isoformat()
     tail = "Z" if text.endswith("Z") else " UTC" if text.endswith(" UTC") else ""
-    return moment.isoformat(sep="T" if "T" in text[:11] else " ") + tail
+    return moment.isoformat(sep="T" if text[10:11] == "T" else " ") + tail
 
 
 def is_finite(value: Any) -> bool:

@@ -69,7 +69,7 @@ _TOLERANCES: Final = {"rel_tol", "abs_tol", "precision"}
 # Parameters that may close each kind of hole; for kinds of numbers that are not listed: the tolerances.
 _OF_WRONG: Final = {
     "rows scrambled": ("order",), "wrong order": ("order",), "row dropped": ("columns",), "row doubled": ("columns",),
-    "value lost": ("columns",), "labels exchanged": ("labels",), "NULL to 0": (), "times 100": ("percentage", "tolerance"),
+    "value lost": ("columns",), "labels exchanged": ("labels",), "NULL to 0": (), "times 100": ("percentage", "tolerance", "schema"),
     "all candidates listed": ("conj", "percentage"), "another answer": ("conj",), "part missing": ("conj",), "negated text": ("exclude",),
     "inside a word": (), "leaf dropped": ("schema",), "element doubled": ("schema",), "one leaf": ("schema",), "one letter": ("schema",),
     "inverted": ("schema",),

@@ -1,6 +1,7 @@
 """Random tables with one or two planted causes, and unrelated tables, on which the sentences of `explain` are executed."""
 
 import random
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from decimal import (
     ROUND_UP,
     Decimal,
 )
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from evalsuite.core.dataclasses import replace
@@ -46,6 +48,19 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str | None]]) -> Table:
     """A table of texts."""
     columns = tuple(map(list, zip(*rows, strict=True))) if rows else tuple([] for _ in header)
     return Table(header=tuple(header), columns=columns, n_rows=len(rows))
+
+
+def table_in_line(text: str, types: Sequence[str] = ()) -> Table:
+    """A table of recorded values: rows stand between `/`, cells between `,`; with types its cells are numbers where they can be."""
+    header, *rows = [line.split(",") for line in text.split("/")]
+
+    def cell(written: str) -> Any:
+        if types and re.fullmatch(r"-?\d+(\.\d+)?", written):
+            return float(written) if "." in written else int(written)
+        return {"true": True, "false": False}.get(written, written or None) if types else written or None
+
+    made = table(header, [[cell(written) for written in (*row, *[""] * len(header))[: len(header)]] for row in rows])
+    return replace(made, types=tuple(types[: len(header)]) if types else None)
 
 
 def made_gold(random_: Random) -> Table:

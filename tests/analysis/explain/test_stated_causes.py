@@ -2,14 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal
-from fractions import Fraction
 from random import Random
 from typing import Any
 
 import pytest
 
-from evalsuite.analysis.causes.error_hypotheses import lost_digits
 from evalsuite.analysis.causes.predicates import bound
 from evalsuite.analysis.causes.table_alignment import Alignment, TablePair
 from evalsuite.analysis.explain.instance_evidence import explain
@@ -144,31 +141,6 @@ def aligned(gold: Table, answer: Table) -> Alignment | None:
     return TablePair(answer, gold, (), ordered=False).align("strict")
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer", "words"),
-    [
-        (["9.2525", "1.75", "3.5"], ["9.0", "2.0", "4.0"], "rounded to whole numbers"),
-        (["9.2525", "14.257", "3.58"], ["9.0", "14.0", "3.0"], "cut off to whole numbers"),
-        (["9.2525", "14.257", "3.28"], ["9", "14", "3"], "rounded or cut off to whole numbers"),
-        (["0.5", "1.5", "2.5", "7.25"], ["0", "2", "2", "7"], "rounded to whole numbers (halves to even)"),
-        (["0.5", "1.5", "2.5", "7.75"], ["1", "2", "3", "8"], "rounded or rounded up to whole numbers"),
-        (["0.5", "1.5", "2.5", "7.25"], ["1", "2", "3", "7"], "rounded to whole numbers (halves away from zero)"),
-        (["-1.25", "-7.75", "3.75"], ["-2", "-8", "3"], "rounded down to whole numbers"),
-        (["-1.25", "-7.75", "3.75"], ["-1", "-7", "3"], "cut off to whole numbers"),
-        (["-1.25", "-7.75", "3.25"], ["-1", "-7", "4"], "rounded up to whole numbers"),
-        (["1234.5", "0.045678", "17.449"], ["1230", "0.0457", "17.4"], "rounded to three significant digits"),
-        (["1234.5", "876.2", "55.1"], ["1200", "900", "100"], "rounded to hundreds"),
-        (["12.999", "7.515", "0.118"], ["12.99", "7.51", "0.11"], "cut off to 2 decimals"),
-        (["12.345678", "7.25"], ["12.3", "7.2"], "rounded or cut off to 1 decimal"),
-    ],
-)
-def test_how_numbers_lost_digits(gold: list[str], answer: list[str], words: str) -> None:
-    """Rounding, cutting off, floor and ceiling are other sentences, and two are joined only where no cell decides between them."""
-    golds, answers = ([Decimal(cell) for cell in cells] for cells in (gold, answer))
-    assert lost_digits(golds, answers) == words
-    assert stated_values.lost(words, *([Fraction(value) for value in values] for values in (golds, answers)))
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_ordinary_rows_too_many_are_no_totals(seed: int) -> None:
     """Rows that stand twice are repeated; others like them are no totals, though their year is the largest."""
@@ -187,17 +159,6 @@ def test_ordinary_rows_too_many_are_no_totals(seed: int) -> None:
     more = explained(Case((), table(header, rows[n_more:]), table(header, rows)))
     assert more is not None
     assert "total rows" not in [cause["name"] for cause in more["causes"]]
-
-
-@pytest.mark.parametrize(("way", "total"), [("sum", "9641.25"), ("maximum", "5120.75"), ("minimum", "1210.25"), ("mean", "3213.75")])
-def test_a_row_that_takes_the_others_together_is_a_total(way: str, total: str) -> None:
-    """A row without a key whose amount is made of all others is named by how; a shared year and codes like numbers say nothing."""
-    rows = [("Oslo", "7", "2023", "5120.75"), ("Rome", "x", "2023", "3310.25"), ("Bonn", "9", "2023", "1210.25")]
-    header = ("town", "code", "year", "amount")
-    found = explained(Case((), table(header, rows), table(header, [*rows, ("", "", "2023", total)])))
-    assert found is not None
-    assert [(cause["name"], cause["where"]) for cause in found["causes"]] == [("total rows", f"'amount' is the {way} over all other rows")]
-    assert found["causes"][0]["says"].endswith(" is the total of the others")
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,23 @@
 """Each error hypothesis undoes the errors that it injects, and fits no unrelated values."""
 
-from datetime import datetime, timedelta
+import json
+from collections.abc import Iterator
+from datetime import date, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from evalsuite.analysis.causes import ERROR_HYPOTHESES, OTHER_CAUSES, TABLE_CAUSES, general_sentence, hypothesis
-from evalsuite.analysis.causes.error_hypotheses import time_zone
+from evalsuite.analysis.causes import ERROR_HYPOTHESES, OTHER_CAUSES, TABLE_CAUSES, general_sentence
+from evalsuite.analysis.causes.error_injection import NOTHING
+from evalsuite.analysis.causes.predicates import predicate_of
+from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, drop_strange_pairs, pair_by_rank
 from evalsuite.analysis.causes.values import Pair
-from evalsuite.compare.values import number_readings
+from evalsuite.core.dataclasses import replace
 from tests.analysis.explain.planted import plant_column
+from tests.analysis.explain.planted_tables import table_in_line
+from tests.analysis.explain.stated_rows import rows_of
+from tests.conftest import ROOT
 
 CELLS = ["12.5", "007", "Porto Santo", "Zürich", "2024-03-05", "2024-03-05 10:30:15", "true", "", "40", "-3.25", "Edo 1615\u20131868"]
 PLANTED = [entry for entry in ERROR_HYPOTHESES if entry.inject is not None]
@@ -42,50 +50,81 @@ def test_a_law_does_not_hold_for_anything(entry: object) -> None:
         assert entry.fix([Pair(gold, predicted)]) is None  # type: ignore[attr-defined]
 
 
-def test_digits_are_no_punctuation() -> None:
-    """4.2 and 42 differ by more than a point, and a sign is no hyphen."""
-    for name in ("punctuation", "spaces", "quotes"):
-        assert hypothesis(name).fix([Pair("4.2", "42")]) is None
-        assert hypothesis(name).fix([Pair("-5", "5")]) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("$1,234.50", "1234.50"), ("12 km", "12"), ("3,5", "3.5"), ("17 %", "0.17"), ("2.5k", "2500"), ("1 234", "1234"), ("-4 C", "-4")],
-)
-def test_numbers_in_text(text: str, value: str) -> None:
-    """The usual decorations of a number are read."""
-    assert Decimal(value) in [found for found, _ in number_readings(text)]
-
-
-def test_one_factor_needs_three_values() -> None:
-    """With one or two values some factor always fits."""
-    pairs = [Pair(str(n), str(7 * n)) for n in (3, 11, 20)]
-    assert hypothesis("constant factor").fix(pairs) is not None
-    assert hypothesis("constant factor").fix(pairs[:2]) is None
-
-
 def test_names_are_unique_and_explained() -> None:
     """Each cause has one name, and a sentence that is not the name."""
     names = [entry.name for entry in ERROR_HYPOTHESES] + [entry.name for entry in TABLE_CAUSES] + list(OTHER_CAUSES)
     assert len(names) == len(set(names))
     assert all(general_sentence(name) != name for name in names)
+    assert [entry.name for entry in ERROR_HYPOTHESES if entry.partial] == ["summer time", "fan-out"]
 
 
-@pytest.mark.parametrize(
-    ("winter", "summer", "says"),
-    [
-        (1, 2, "the times are 1 h late, in European summer time 2 h late, as in another time zone"),
-        (-5, -4, "the times are 5 h early, in European summer time 4 h early, as in another time zone"),
-        (2, 2, "the times are 2 h late, as in another time zone"),
-        (1, 3, None),
-        (2, 1, "the times are 2 h late, in European summer time 1 h late, as in another time zone"),
-        (15, 15, None),
-    ],
-)
-def test_a_time_zone_may_have_summer_time(winter: int, summer: int, says: str | None) -> None:
-    """On either side, so an hour more or less in summer, and no other two shifts."""
-    days = [(f"2024-{month:02d}-{day:02d}T06:00:00", summer if 4 <= month <= 10 else winter) for month in range(1, 13) for day in (5, 20)]
-    pairs = [Pair(text, (datetime.fromisoformat(text) + timedelta(hours=hours)).isoformat()) for text, hours in days]
-    found = time_zone(pairs)
-    assert (found.says if found is not None else None) == says
+def recorded(name: str) -> Iterator[dict[str, Any]]:
+    """The rows of a file of values."""
+    return read_rows((ROOT / "tests/data/values" / name).read_text(encoding="utf-8"))
+
+
+def read_rows(text: str) -> Iterator[dict[str, Any]]:
+    """Lines of JSON; `{"day": ...}` and `{"time": ...}` are a date and a timestamp."""
+    dates = {"day": date.fromisoformat, "time": datetime.fromisoformat}
+
+    def cell(made: dict[str, Any]) -> Any:
+        return next((read(made[key]) for key, read in dates.items() if key in made), made)
+
+    for line in text.splitlines():
+        yield json.loads(line, object_hook=cell)
+
+
+def fitted(row: dict[str, Any]) -> dict[str, Any]:
+    """What each hypothesis that holds says of gold and answer, with its place, and with the answer undone where that is not gold."""
+    pairs = [Pair(*pair, row.get("native", False)) for pair in zip(row["gold"], row["answer"], strict=True)]
+    found = {entry.name: fixed for entry in ERROR_HYPOTHESES if (fixed := entry.fix(pairs)) is not None}
+    undone = {name: repr(fixed.values) for name, fixed in found.items() if repr(fixed.values) != repr(tuple(row["gold"]))}
+    return {name: [fixed.says, fixed.where, undone.get(name, "")] for name, fixed in found.items()}
+
+
+def injected(row: dict[str, Any]) -> dict[str, str]:
+    """What each hypothesis makes of a cell of gold."""
+    made = {entry.name: entry.inject(row["cell"], row.get("native", False)) for entry in PLANTED if entry.inject is not None}
+    return {name: repr(value) for name, value in made.items() if value is not NOTHING}
+
+
+def test_what_each_hypothesis_says_and_makes() -> None:
+    """Of small columns exactly the recorded hypotheses hold, with their sentences, and each makes the recorded value of a cell."""
+    for row in recorded("hypotheses.jsonl"):
+        found, wanted = (injected(row), row["made"]) if "cell" in row else (fitted(row), row["found"])
+        assert found == wanted, row
+
+
+def sides(row: dict[str, Any]) -> Alignment:
+    """Gold and answer of a recorded row side by side."""
+    answer, gold = (table_in_line(row[side], row.get("types", ())) for side in ("answer", "gold"))
+    pair = TablePair(answer, gold, tuple(row.get("needed", ())), row.get("ordered", False), key=tuple(row.get("key", ())))
+    aligned = pair.align(row.get("rules", "strict"))
+    assert aligned is not None
+    return aligned
+
+
+def repaired(row: dict[str, Any]) -> tuple[str, list[str]]:
+    """(How rows and columns are paired and the condition on the others, what each repair says, and makes if that is not gold)."""
+    a = sides(row)
+    wrong = [len(some) for by in (a.wrong, a.unrelated, replace(a, exact=True).wrong) for some in by]
+    conditions = [predicate_of(a.gold, a.missing, [g for g, _ in a.pairs]), predicate_of(a.prediction, a.extra, [p for _, p in a.pairs])]
+    said = [f"{one.words} ({one.column} {one.size} {one.of_others} {one.chance:.6g})" for one in conditions if one is not None]
+    ranked = pair_by_rank(a).pairs if a.gold.n_rows == a.prediction.n_rows else ()
+    pairs = [*a.partners, "", *a.pairs, "", *a.missing, "", *a.extra, "", *drop_strange_pairs(a).extra, "", *ranked]
+    found = []
+    for cause in TABLE_CAUSES:
+        for one in cause.repair(a):
+            words = [one.name or cause.name, one.says, one.where, "puts gold in" * one.puts_gold_in, f"{one.chance:.6g}" * bool(one.chance)]
+            made = rows_of(one.table)
+            words += [str(made)] * (made != rows_of(a.gold)) + [str(one.table.types)] * (one.table.types != a.gold.types)
+            words += [",".join(one.table.header)] * (one.table.header not in (a.gold.header, a.prediction.header))
+            found.append(" | ".join(filter(None, words)))
+    return f"{' '.join(str(one).replace(' ', '') for one in pairs)} {wrong} {'; '.join(said)}".strip(), found
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_what_each_repair_says_and_makes(part: int) -> None:
+    """Of small tables exactly the recorded rows and columns are paired, and each repair says and makes what is recorded."""
+    for row in [*recorded("repairs.jsonl")][part::3]:
+        assert repaired(row) == (row["aligned"], row["found"]), row

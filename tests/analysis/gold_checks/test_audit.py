@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +13,7 @@ import pytest
 from evalsuite.analysis.causes.table_alignment import TablePair
 from evalsuite.analysis.gold_checks.generated_answers import (
     OWN,
+    Edit,
     apply_edit,
     number_mutants,
     number_variants,
@@ -25,12 +27,14 @@ from evalsuite.analysis.gold_checks.generated_answers import (
 )
 from evalsuite.analysis.gold_checks.mutation import Audit, advice, audit_gold
 from evalsuite.cli import main
+from evalsuite.compare.strict_columns import Terms
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import Table
 from evalsuite.reports.analysis_documents import audit_document
 from evalsuite.reports.file_formats import as_markdown
 from evalsuite.reports.terminal import as_text
 from evalsuite.scorers import SCORERS
+from tests.analysis.explain.planted_tables import table_in_line
 from tests.analysis.gold_checks.planted_holes import planted_holes
 from tests.analysis.gold_checks.planted_holes import write_gold as write_holes
 from tests.conftest import ROOT
@@ -48,7 +52,8 @@ GOLD = Table(
     ),
     n_rows=4,
 )
-TREE = [{"name": "Ada", "total": 12.5, "tags": ["a", "b"]}, {"name": "Bo", "total": 7, "tags": []}]
+
+EXAMPLE: dict[str, Any] = {"only": ("sales_007", "sales_003", "sales_010", "ops_001"), "seed": 4}
 
 
 def pair(*, ordered: bool, needed: tuple[int, ...] = ()) -> TablePair:
@@ -85,41 +90,54 @@ def test_right_tables_are_right(ordered: bool) -> None:
     assert {"headers renamed", "columns reordered", "jitter inside tolerance", "zeros at the end"} <= kinds
 
 
-@pytest.mark.parametrize("cells", [["a", "b"], ["a", "b", "a"], ["a", "b", "b", "a"], ["a", "a"]])
-def test_another_order_is_another(cells: list[str]) -> None:
-    """Of few rows too, where a random order is often gold's own; equal rows have no other order."""
-    gold = Table(header=("k",), columns=(cells,), n_rows=len(cells))
-    for seed in range(12):
-        edits = table_variants(TablePair(gold, gold, (), False), random.Random(seed))
-        orders = [apply_edit(gold, edit).columns[0] for edit in edits if edit.kind == "rows reordered"]
-        assert [list(order) != cells for order in orders] == [True] * (len({*cells}) > 1)
+def generated(row: dict[str, Any]) -> list[str]:
+    """The answers made from a recorded gold, wrong ones first, each with what it changes."""
+    draw, every = random.Random(row["seed"]), row.get("every", False)
+    if "table" in row:
+        gold = table_in_line(row["table"], row.get("types", ()))
+        terms = Terms(abs_tol=row.get("abs_tol"), rel_tol=row.get("rel_tol"))
+        about = TablePair(gold, gold, tuple(row.get("needed", ())), row.get("ordered", False), terms=terms)
+        made = [*table_mutants(about, draw), scramble(about, draw), *table_variants(about, draw)]
+        return [
+            " ".join(f"{name}={part!r}" for name, part in vars_of(edit).items() if part not in (None, {}, False)) for edit in made if edit
+        ]
+    if "texts" in row:
+        answers = [*text_mutants(row["texts"], every=every, others=row["others"], random_=draw), *text_variants(row["texts"], every=every)]
+    elif "numbers" in row:
+        numbers, others = ([Decimal(text) for text in row[key]] for key in ("numbers", "others"))
+        wrong = number_mutants(numbers, every=every, percentage=row.get("percentage", False), others=others, random_=draw)
+        answers = [*wrong, *number_variants(numbers, every=every)]
+    else:
+        answers = [*tree_mutants(row["tree"], draw), *tree_variants(row["tree"])]
+    return [f"{one.kind}{' (right)' * one.right}: {one.value!r} {one.size}" for one in answers]
 
 
-def test_only_needed_columns_are_made_wrong() -> None:
-    """What a spec does not ask for is no error, and neither is one of two equal columns."""
-    for seed in range(10):
-        for edit in table_mutants(pair(ordered=True, needed=(2,)), random.Random(seed)):
-            assert set(edit.cells) <= {2}
-    twin = Table(header=("a", "b", "c"), columns=(["1", "2", "3"], ["1", "2", "3"], ["x", "y", "z"]), n_rows=3)
-    edits = list(table_mutants(TablePair(twin, twin, (), True), random.Random(0)))
-    assert {k for edit in edits for k in edit.cells} == {2}
+def vars_of(edit: Edit) -> dict[str, Any]:
+    """The parts of an edit by name."""
+    return {name: getattr(edit, name) for name in ("kind", "rows", "cells", "header", "columns", "quoted", "size")}
 
 
-def test_one_column_cannot_be_scrambled() -> None:
-    """Rows of one needed column, or of equal rows, have nothing to be put together wrongly."""
-    same = Table(header=("a", "b"), columns=(["1", "1"], ["x", "y"]), n_rows=2)
-    assert scramble(pair(ordered=False, needed=(2,)), random.Random(0)) is None
-    assert scramble(TablePair(same, same, (), False), random.Random(0)) is None
+def recorded(name: str) -> Iterator[dict[str, Any]]:
+    """The rows of a file of values."""
+    return map(json.loads, (ROOT / "tests/data/values" / name).read_text(encoding="utf-8").splitlines())
 
 
-def test_wrong_and_right_texts() -> None:
-    """Each wrong text names another answer or more than gold; the right ones hold gold; strict rules tell all numbers apart."""
-    golds, others = ["Bergen"], ["Oslo", "Roma", "bergen airport"]
-    kinds = {made.kind: made.value for made in text_mutants(golds, every=False, others=others, random_=random.Random(0))}
-    assert kinds["another answer"] in ("Oslo", "Roma")
-    assert kinds["inside a word"] == "xBergenx"
-    assert "Bergen" in kinds["all candidates listed"]
-    assert all("bergen" in made.value.casefold() for made in text_variants(golds, every=False))
+def lines_of(data: dict[str, Any]) -> list[str]:
+    """An audit as data in lines: what was counted, and each hole with the line that closes it."""
+    lines = [" ".join(f"{key}={data[key]}" for key in ("rules", "n_checks", "n_answers", "n_left", "untried"))]
+    lines += [" ".join(map(str, one.values())) for one in (*data["kinds"], *data["sizes"])]
+    for check in data["checks"]:
+        lines.append(" ".join(str(check[key]) for key in ("instance_id", "scorer", "rules", "unfit")))
+        for rule in ("official", "strict"):
+            counts = " ".join(str(check[rule][key]) for key in ("n_wrong", "n_wrong_taken", "n_right", "n_right_refused"))
+            lines += [f"{rule}: {counts}", *("; ".join(map(str, one.values())) for one in check[rule]["holes"])]
+    return lines
+
+
+def test_the_answers_made_of_a_gold_are_the_recorded_ones() -> None:
+    """Each kind is made where gold allows it, at the place and of the size that are recorded; strict rules tell wrong and right apart."""
+    for row in recorded("generated.jsonl"):
+        assert generated(row) == row["made"], row
     numbers = [Decimal("12.5"), Decimal("1300.25")]
     parameters = {"gold": [str(number) for number in numbers], "conj": "and"}
     for made in number_mutants(numbers, every=True, percentage=False, others=[Decimal(7), Decimal(9)], random_=random.Random(0)):
@@ -128,19 +146,10 @@ def test_wrong_and_right_texts() -> None:
         assert SCORERS.load("number_match").function(made.value, **parameters).strict == 1, made
 
 
-def test_wrong_and_right_trees() -> None:
-    """A wrong tree is another value, a right one the same in another order of keys."""
-    for made in tree_mutants(TREE, random.Random(3)):
-        assert made.value != TREE, made.kind
-    (right,) = tree_variants(TREE)
-    assert right.value == TREE
-    assert list(right.value[0]) == ["tags", "total", "name"]
-
-
 @pytest.fixture(scope="module")
 def example() -> Audit:
     """The audit of some of the project's own gold: a scrambled table, a text, a number, a database, a JSON record."""
-    return audit_gold(ROOT / "gold", only=("sales_007", "sales_003", "sales_010", "ops_001"), seed=4, jobs=1)
+    return audit_gold(ROOT / "gold", **EXAMPLE, jobs=1)
 
 
 def test_the_holes_of_the_example(example: Audit) -> None:
@@ -159,8 +168,9 @@ def test_the_holes_of_the_example(example: Audit) -> None:
 
 def test_it_is_repeatable(example: Audit) -> None:
     """The same seed makes the same answers, whatever keeps the files apart."""
-    again = audit_gold(ROOT / "gold", only=("sales_007", "sales_003", "sales_010", "ops_001"), seed=4, isolation="none", jobs=2)
+    again = audit_gold(ROOT / "gold", **EXAMPLE, isolation="none", jobs=2)
     assert again.to_json() == example.to_json()
+    assert lines_of(example.to_json()) == next(row["told"] for row in recorded("audits.jsonl") if row["of"] == "example")
 
 
 def test_the_weakest_come_first(example: Audit) -> None:
@@ -181,27 +191,6 @@ def test_limits(example: Audit) -> None:
     assert "not audited within the time limit" in as_text(audit_document(late))
     with pytest.raises(UsageError):
         audit_gold(ROOT / "gold", only=("nobody",))
-
-
-def test_small_changes_are_made_and_sized() -> None:
-    """The last digit, one more of a whole number of any size, and a row short in a sum say by which share a number changes."""
-    big = Table(
-        header=("name", "orders", "weight", "share"),
-        columns=(["a", "b", "c"], ["1234567", "7654321", "4444444"], ["12.0", "13.0", "14.0"], ["512.25", "600.75", "701.01"]),
-        n_rows=3,
-    )
-    edits = {edit.kind: edit for edit in table_mutants(TablePair(big, big, (), False), random.Random(1))}
-    assert {"last digit", "plus one", "plus one on x.0", "one row short in a sum", "labels exchanged"} <= set(edits)
-    assert [edits[kind].size for kind in ("labels exchanged", "row dropped")] == [None, None]
-    assert 1e-5 < (edits["last digit"].size or 0) < 1e-4
-    assert (edits["plus one"].size or 0) < 1e-6
-    ((cells),) = edits["plus one on x.0"].cells.values()
-    assert next(iter(cells.values())) in ("13.0", "14.0", "15.0")
-    kinds = {
-        made.kind: made.value for made in number_mutants([Decimal(10)], every=False, percentage=False, others=[], random_=random.Random(0))
-    }
-    assert kinds["inside a longer number"] == "-10,000"
-    assert kinds["plus one"] == "11"
 
 
 def test_an_instance_alone_gets_the_same_answers(example: Audit) -> None:
@@ -255,7 +244,9 @@ def test_sixty_planted_holes_are_named(step: int, tmp_path: Path) -> None:
     """Of 60 specs that are too lenient each (in the line every third) is named by instance, kind and rule, right answers refused too."""
     holes = list(planted_holes())[::step]
     write_holes(tmp_path / "gold", holes)
-    found = {one["instance_id"]: one for one in audit_gold(tmp_path / "gold", isolation="none", jobs=1).under("strict").to_json()["checks"]}
+    audit = audit_gold(tmp_path / "gold", isolation="none", jobs=1).under("strict").to_json()
+    assert step == 1 or lines_of(audit) == next(row["told"] for row in recorded("audits.jsonl") if row["of"] == "holes")
+    found = {one["instance_id"]: one for one in audit["checks"]}
     unnamed = []
     for i, hole in enumerate(holes):
         told = [one for one in found[f"h{i:02}"][hole.rule]["holes"] if one["kind"] in hole.kinds and one["right"] is False]

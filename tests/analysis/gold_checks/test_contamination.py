@@ -83,7 +83,7 @@ def test_the_streaming_search_finds_what_a_plain_one_finds(
 
 
 def test_an_introduction_that_all_questions_share_costs_each_once(tmp_path: Path) -> None:
-    """Twice the questions, in a file of twice as many, cost at most three times the lines of the program."""
+    """Twice the questions, in a file of twice as many, cost hardly more than twice the lines of the program."""
 
     def n_lines(n: int) -> int:
         questions = [f"{QUESTION} Answer for the shop with the number {at}." for at in range(n)]
@@ -103,7 +103,7 @@ def test_an_introduction_that_all_questions_share_costs_each_once(tmp_path: Path
             sys.settrace(before)
         return count
 
-    assert n_lines(60) < 3 * n_lines(30)
+    assert n_lines(60) < 2.2 * n_lines(30)
 
 
 def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:

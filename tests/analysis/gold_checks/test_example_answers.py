@@ -1,16 +1,19 @@
 """Parameters chosen from example answers judge unseen answers as a hidden truth does."""
 
 import csv
+import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import evalsuite
 from evalsuite.analysis.gold_checks.mutation import infer_suite
 from evalsuite.cli import main
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -120,6 +123,25 @@ def test_hidden_truths_are_met(n_sets: int, n_examples: int, tmp_path: Path) -> 
                     unsaid += not chosen["t"].open
     assert unsaid <= 0.02 * 10 * n_sets
     assert n_examples == 3 or wrong <= 0.02 * 10 * n_sets
+
+
+def inferred(row: dict[str, Any], folder: Path) -> str:
+    """What is chosen for a recorded gold and its examples; rows stand between `/`, the files of one side are numbered."""
+    for side in ("gold", "good", "bad"):
+        for i, text in enumerate(row.get(side, ())):
+            (folder / side).mkdir(parents=True, exist_ok=True)
+            (folder / side / (f"t_{i}.csv" if side != "gold" else "t.csv")).write_text(text.replace("/", "\n"), encoding="utf-8")
+    good, bad = (folder / side if side in row else None for side in ("good", "bad"))
+    rules, chosen = infer_suite({"t": folder / "gold/t.csv"}, good, bad)
+    return f"{rules} {chosen['t']}".replace(f"{folder}/", "")
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_what_is_chosen_is_what_was_recorded(tmp_path: Path, part: int) -> None:
+    """The strictest parameters that the examples allow, with what they leave open in words."""
+    lines = (ROOT / "tests/data/values/examples.jsonl").read_text(encoding="utf-8").splitlines()
+    for at, row in enumerate(map(json.loads, lines[part::3])):
+        assert inferred(row, tmp_path / str(at)) == row["chosen"], row
 
 
 def test_a_tolerance_makes_the_suite_strict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,13 +3,15 @@
 import json
 import shutil
 from datetime import date
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evalsuite.analysis.gold_checks.lint import CODES, diff, lint, write
 from evalsuite.core.errors import GoldError
-from tests.analysis.gold_checks.gold_folders import clean
+from tests.analysis.gold_checks.gold_folders import CITIES, Made, clean
 from tests.analysis.gold_checks.lint_plants import PLANTED, Plant
 from tests.conftest import ROOT, corpus, is_default_corpus
 
@@ -22,15 +24,52 @@ def test_clean_gold_gives_nothing(tmp_path: Path) -> None:
     assert lint(clean().write(tmp_path)).findings == ()
 
 
-@pytest.mark.parametrize(("plant", "code"), [(plant, code) for _, plant, code in PLANTED], ids=[name for name, _, _ in PLANTED])
-def test_a_planted_fault_is_found(tmp_path: Path, plant: Plant, code: str) -> None:
-    """The fault is found under its code, at a place in the folder, with the severity of the table unless it blocks nothing."""
+def said(folder: Path) -> list[str]:
+    """The findings of a gold folder, each with all that it says."""
+    found = (one.to_json().values() for one in lint(folder).findings)
+    return [" | ".join(str(part) for part in one if part not in ("", False)).replace(str(folder), "gold") for one in found]
+
+
+@cache
+def recorded() -> dict[str, dict[str, Any]]:
+    """By name what was recorded of planted faults; rows without a name change the made gold themselves."""
+    rows = map(json.loads, (ROOT / "tests/data/values/lint.jsonl").read_text(encoding="utf-8").splitlines())
+    return {row.get("name") or f"row {at}": row for at, row in enumerate(rows)}
+
+
+@pytest.mark.parametrize(("name", "plant", "code"), PLANTED, ids=[name for name, _, _ in PLANTED])
+def test_a_planted_fault_is_found(tmp_path: Path, name: str, plant: Plant, code: str) -> None:
+    """The fault is found under its code, at a place in the folder, in the recorded words, and nothing else is."""
     made = clean()
     plant(made)
-    found = [one for one in lint(made.write(tmp_path)).findings if one.code == code]
-    assert found
-    assert all(one.where.startswith("gold/") for one in found)
-    assert all(one.severity in ("error", "warning", "note") and one.message for one in found)
+    found = said(made.write(tmp_path))
+    assert any(one.startswith(f"{code} | ") for one in found)
+    assert found == recorded()[name]["found"]
+
+
+def changed(row: dict[str, Any]) -> Made:
+    """The made gold as a recorded row changes it; a parameter without a value is taken out."""
+    made = clean()
+    for id_, func in row.get("func", {}).items():
+        made.evaluation(id_)["func"] = func
+    for id_ in row.keys() & made.entries.keys():
+        made.evaluation(id_)["parameters"] = {
+            key: value for key, value in {**made.parameters(id_), **row[id_]}.items() if value is not None
+        }
+    for id_, question in row.get("question", {}).items():
+        made.entries[id_]["instruction"] = question
+    made.files |= {"c1/cities.csv": row.get("cities") or CITIES, **row.get("files", {})}
+    made.more_lines, made.suite, made.database = row.get("lines", []), row.get("suite", made.suite), row.get("database", made.database)
+    return made
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_each_limit_is_where_it_is_said_to_be(tmp_path: Path, part: int) -> None:
+    """Values on both sides of each limit give the recorded findings, and none else."""
+    for name, row in list(recorded().items())[part::8]:
+        if "name" not in row:
+            (tmp_path / name).mkdir()
+            assert said(changed(row).write(tmp_path / name)) == row["found"], row
 
 
 def test_every_code_is_planted() -> None:
@@ -95,14 +134,6 @@ def test_a_folder_without_a_spec_is_an_error(tmp_path: Path) -> None:
     """There is nothing to lint."""
     with pytest.raises(GoldError):
         lint(tmp_path)
-
-
-def test_the_same_finding_in_many_columns_is_one(tmp_path: Path) -> None:
-    """Three empty columns are one finding that says so."""
-    made = clean()
-    made.files["c1/cities.csv"] = "city,a,b,c\nOslo,,,\nRome,,,\n"
-    found = [one for one in lint(made.write(tmp_path)).findings if one.code == "empty-column"]
-    assert [one.message.endswith("(and 2 more)") for one in found] == [True]
 
 
 def test_safe_repairs_are_a_diff_and_can_be_applied(tmp_path: Path) -> None:

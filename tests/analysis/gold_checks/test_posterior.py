@@ -1,13 +1,16 @@
 """P(gold is wrong) is as good as an oracle's list, near the share of wrong gold, and finds copied submissions."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from evalsuite.analysis.gold_checks.suspects import _notes_of_fit, fit
+from evalsuite.analysis.gold_checks.suspects import _notes_of_fit, fit, outlook, value_of_review
 from tests.analysis.gold_checks.gold_worlds import N_WRONG, WORLDS, World
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -97,3 +100,29 @@ def test_two_halves_that_agree_leave_gold_open() -> None:
     assert f"{few} wrong golds and more copied answers, or {many} and fewer" in list(_notes_of_fit(found))[-1]
     assert max(found.posteriors[item].p_wrong for item in votes if item not in wrong) < 0.7
     assert max(found.posteriors[item].p_wrong for item in wrong) > 0.9
+
+
+def fitted(row: dict[str, Any]) -> dict[str, Any]:
+    """What is said of the first instances of a drawn world: words apart from numbers."""
+    world = World(**{**row["world"], "copies": tuple(map(tuple, row["world"].get("copies", ())))})
+    drawn = list(world.draw(row["seed"])[0].items())[: row["n"]]
+    # Not every submission answers every instance.
+    votes = {name: {run: vote for run, vote in own.items() if (int(name[1:]) + int(run[3:])) % 9} for name, own in drawn}
+    found = fit(votes)
+    seen = outlook(votes, found.posteriors)
+    numbers = [number for one in found.posteriors.values() for number in (one.p_wrong, *one.right.values())] + [*found.copies.values()]
+    numbers += [value_of_review(votes[name], one) for name, one in found.posteriors.items()]
+    numbers += [number for one in seen.submissions for number in (one.score, one.expected_score)]
+    ranks = [f"{one.run} {one.rank} {one.expected_rank}" for one in seen.submissions]
+    likeliest = " ".join(one.likeliest or "-" for one in found.posteriors.values())
+    words = [likeliest, *map(str, found.copies), str(found.n_wrong), *_notes_of_fit(found), *ranks, f"{seen.n_wrong} {seen.says}"]
+    return {"numbers": numbers, "words": words}
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_the_fit_is_the_recorded_one(at: int) -> None:
+    """Each probability, share of copies, value of a check and expected rank, to five digits."""
+    row = json.loads((ROOT / "tests/data/values/posteriors.jsonl").read_text(encoding="utf-8").splitlines()[at])
+    found = fitted(row)
+    assert found["words"] == row["words"]
+    assert found["numbers"] == pytest.approx(row["numbers"], rel=1e-5, abs=1e-9)

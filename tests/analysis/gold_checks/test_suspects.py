@@ -4,16 +4,32 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evalsuite.analysis.gold_checks.suspects import FEWEST_RUNS, GOLD, Suspects, fit, item_rest, outlook, suspects
+from evalsuite.analysis.gold_checks.suspects import (
+    FEWEST_RUNS,
+    GOLD,
+    Answers,
+    Scores,
+    Suspects,
+    _content,
+    _text_key,
+    fit,
+    group_by_record,
+    item_rest,
+    outlook,
+    suspects,
+)
 from evalsuite.cli import main
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError
+from evalsuite.core.types import Fault
 from evalsuite.gold.errata import reviewed_right
 from evalsuite.gold.layouts import read_gold
 from evalsuite.runs.history import one_run
+from tests.analysis.explain.planted_tables import table_in_line
 from tests.analysis.gold_checks.gold_worlds import World
 from tests.analysis.gold_checks.small import ANSWERS, TABLE, scored, write_gold, write_submission
 
@@ -47,17 +63,78 @@ def test_agreement_against_gold_comes_first(tmp_path: Path) -> None:
         {"total": "47 pieces", "capital": "Porto"},
         {"total": "There are 47.0", "capital": "Faro", "table": SHUFFLED},
         {"total": "about 47", "capital": "Lisbon", "table": TABLE},
+        {"total": "48", "capital": "porto!", "share": "12", "table": TABLE},
+        {"total": "46"},
     )
-    listed = {one.instance_id: one for one in found(made).suspects}
-    assert next(iter(listed)) == "total"
-    assert listed["total"].agreeing == ("run0", "run1", "run2")
-    assert listed["total"].rank_value == 1.5
-    assert listed["total"].reasons == (
-        "3 of 3 submissions give the same answer, and gold calls it wrong",
-        "none of 3 submissions is right",
-    )
-    assert listed["table"].agreeing == ("run0", "run1")
-    assert "capital" not in listed
+    first, more = found(made[:3]), found(made)
+    same, none = "submissions give the same answer, and gold calls it wrong", "none of 3 submissions is right"
+    assert said(first) == [
+        ("total", 1.5, 3, 0, ("run0", "run1", "run2"), "47 pieces", None, (f"3 of 3 {same}", none), 0.1608, 0.1608),
+        ("table", 0.5, 3, 1, ("run0", "run1"), "a table of 3 rows, 2 columns", None, (f"2 of 3 {same}",), 0.0082, 0.0082),
+    ]
+    assert first.notes == (f"item-rest correlations need {FEWEST_RUNS} submissions, there are 3",)
+    assert (more.n_instances, more.n_units, more.n_runs, more.n_voices, more.outlook.n_wrong) == (4, 4, 5, 5, 0)
+    worse = "the better submissions do worse here: item-rest r ="
+    assert said(more) == [
+        ("total", 0.875, 5, 1, ("run0", "run1", "run2"), "47 pieces", -0.375, (f"3 of 5 {same}", f"{worse} -0.37"), 0.0494, 0.0395),
+        ("share", 0.559, 5, 4, (), "", -0.559, (f"{worse} -0.56",), 0.0164, 0.0164),
+        ("capital", 0.25, 5, 2, ("run0", "run3"), "Porto", 0.1667, (f"2 of 5 {same}",), 0.007, 0.0056),
+        ("table", 0.5, 5, 2, ("run0", "run1", "run4"), "a table of 3 rows, 2 columns", 0.1667, (f"3 of 5 {same}",), 0.0067, 0.0067),
+    ]
+
+
+def said(found: Suspects) -> list[tuple[Any, ...]]:
+    """Everything that is said of each suspect, numbers to four digits."""
+    names = ("instance_id", "rank_value", "n_voices", "n_right", "agreeing", "shown", "item_rest", "reasons", "p_wrong", "worth")
+    values = [[getattr(one, name) for name in names] for one in found.suspects]
+    return [tuple(round(value, 4) if isinstance(value, float) else value for value in row) for row in values]
+
+
+def test_what_counts_as_the_same_answer() -> None:
+    """Order, headers and the spelling of numbers do not count; of a text all but its numbers, where gold is one."""
+    sides = [table_in_line(text) for text in ("b,n/A ,2/b,1.0", "x,y/1,b/2,A", "z//x")]
+    of_two, of_one = '[["1", "b"], ["2", "a"]]', '[[""], ["x"]]'
+    forms = (*sides, {"B": sides[0], "a": sides[2]}, [sides[2], Fault(code="BAD_CSV")], [], {"b": 1, "a": 2}, 7)
+    assert list(map(_content, forms)) == [
+        *[(of_two, "a table of 2 rows, 2 columns")] * 2,
+        (of_one, "a table of 2 rows, 1 column"),
+        (json.dumps([["b", of_two], ["a", of_one]]), "2 tables"),
+        (json.dumps([[of_one], ["BAD_CSV"]]), "2 tables"),
+        ("[]", "0 tables"),
+        ('{"a": 2, "b": 1}', "a tree"),
+        ("7", "a tree"),
+    ]
+    texts = {
+        "It was 1,200.50 in 2024.": ["1200.5 2024", "it was 1,200.50 in 2024"],
+        "no number!": ["no number"] * 2,
+        "17% -3 'a.b' (c)": ["-3 0.17", "17% 3 a.b c"],
+        "5 and 5.0": ["5", "5 and 5.0"],
+    }
+    assert {text: [_text_key(text, numbers=numbers) for numbers in (True, False)] for text in texts} == texts
+
+
+def test_records_are_grouped_where_their_scores_are_known() -> None:
+    """Rows are those that every run has; an answer without records is wrong in each of them, and a right record is no wrong answer."""
+    scores: Scores = {"a": {"x": 0.5, "y": 1, "z": None, "w": 0}, "b": {"x": 0, "y": 0, "z": 1.0}, "c": {"x": 1}}
+    answers: Answers = {"a": {"x": ("d1", ""), "w": ("d2", "")}, "b": {"x": ("d3", ""), "y": ("d4", "")}, "c": {}}
+    units: dict[str, dict[str, Any]] = {
+        "a": {"x": [1, 0, 0.5], "y": None, "z": [1, 1], "w": [0] * 9999, "v": [1] * 9996},
+        "b": {"x": None, "y": None, "z": [1, 0, 1]},
+        "c": {"x": [1, 1]},
+    }
+    notes: list[str] = []
+    rows, wrong = group_by_record(scores, answers, units, notes)
+    assert rows == {
+        "a": {"x#1": 1, "x#2": 0, "y": 1, "z#1": None, "z#2": None, "w": 0},
+        "b": {"x#1": 0, "x#2": 0, "y": 0, "z#1": 1, "z#2": 0},
+        "c": {"x#1": 1, "x#2": 1},
+    }
+    assert wrong == {
+        "a": {"x#2": ("d1", ""), "w": ("d2", "")},
+        "b": {"x#1": ("d3", ""), "x#2": ("d3", ""), "y": ("d4", "")},
+        "c": {},
+    }
+    assert notes == ["the 9999 records of w were checked as one: at most 10000 are checked one by one"]
 
 
 def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
