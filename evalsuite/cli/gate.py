@@ -47,7 +47,9 @@ def run_command_line(arguments: list[str], *, ends_process: bool) -> int:
     try:
         with _debug_log() if debug else nullcontext(), _stop_on_signals(ends_process=ends_process), naming_lost_folder():
             _prepare(arguments, ends_process=ends_process)
-            return _dispatch_with_cure(arguments) if fixes else _dispatch(arguments)
+            code = _dispatch_with_cure(arguments) if fixes else _dispatch(arguments)
+            _warn_of_damaged_runs()
+            return code
     except (EvalsuiteError, FaultError) as error:
         _complain(*_message_and_hint(error), arguments)
         return error.exit_code if isinstance(error, EvalsuiteError) else EXIT_USAGE
@@ -85,6 +87,15 @@ def _known_reason(error: Exception) -> tuple[str, str] | None:
     if isinstance(error, RuntimeError) and str(error).startswith(_LINK_LOOP):
         return f"{str(error).removeprefix(_LINK_LOOP)} is a link that leads to itself", "name what it should lead to"
     return None
+
+
+def _warn_of_damaged_runs() -> None:
+    """Say on stderr which runs, whose numbers the command printed, are not what was written."""
+    if (history := sys.modules.get("evalsuite.runs.history")) is not None:
+        from evalsuite.compare.characters import clean
+
+        for warning in history.warn_of_damage():
+            print(clean(f"warning: {warning}; its numbers may be wrong"), file=sys.stderr)
 
 
 @contextmanager

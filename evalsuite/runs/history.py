@@ -45,6 +45,8 @@ _OWN_FOLDERS = {"sql": "executed", "living_gold": "gold"}
 _SIGNATURE = "signature.json"
 # The folders read last, to tell damaged runs from our own failures.
 _read_last: deque[Path] = deque(maxlen=100)
+# Those whose results a command read, with what is wrong with them; None if they were not compared with their seals yet.
+_with_results: dict[Path, str | None] = {}
 # Common metadata keys of a model; others are allowed.
 METADATA_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
 
@@ -91,6 +93,7 @@ class RunEntry:
             if n is not None and n != len(results):
                 hint = "the file is damaged or half copied: copy it again, or score the submission again"
                 raise OutputError(f"{self.folder / RESULTS}: {len(results)} results of {n}", hint=hint)
+        note_reading(self.folder)
         return results
 
 
@@ -164,6 +167,7 @@ def json_value(content: bytes) -> Any:
 def forget_runs_read() -> None:
     """Forget the runs read by an earlier command of this process."""
     _read_last.clear()
+    _with_results.clear()
 
 
 def why_damaged() -> str:
@@ -171,14 +175,28 @@ def why_damaged() -> str:
 
     Called when a command failed on what it read of runs.
     """
-    for folder in reversed(_read_last):
-        try:
-            intact = is_intact((folder / RUN).read_bytes(), (folder / RESULTS).read_bytes())
-        except OSError:
-            continue
-        if intact is not None and not all(intact):
-            return f"{folder} is damaged: {RESULTS if intact[0] else RUN} is not what was written"
-    return ""
+    return next(filter(None, map(damage_of, reversed(_read_last))), "")
+
+
+def note_reading(folder: Path, damage: str | None = None) -> None:
+    """Note that a command read the results of a run, and what `damage_of` said of it if it was asked."""
+    _with_results[folder] = damage
+
+
+def warn_of_damage() -> Iterator[str]:
+    """Yield a warning for each run whose results were read and that does not match its seal."""
+    return filter(None, (damage_of(folder) if damage is None else damage for folder, damage in _with_results.items()))
+
+
+def damage_of(folder: Path) -> str:
+    """Return which file of a run does not match its seal; empty if all match, have none or cannot be read."""
+    try:
+        intact = is_intact((folder / RUN).read_bytes(), (folder / RESULTS).read_bytes())
+    except OSError:
+        return ""
+    if intact is None or all(intact):
+        return ""
+    return f"{folder} is damaged: {RESULTS if intact[0] else RUN} is not what was written"
 
 
 def selected_part(options: Mapping[str, Any]) -> dict[str, Any]:

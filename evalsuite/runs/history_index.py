@@ -18,7 +18,7 @@ from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.import_ref import duckdb
 from evalsuite.core.status import own_scale_ids, own_value
 from evalsuite.core.types import Result
-from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, read_run, reading_failure, selected_part
+from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, damage_of, note_reading, read_run, reading_failure, selected_part
 from evalsuite.runs.run_files import Reader, read_results
 from evalsuite.runs.run_folder import RESULTS, RUN, holds_run
 from evalsuite.runs.run_options import recorded_versions
@@ -79,15 +79,18 @@ def run_scores(folder: Path, memo: DiskCache, *, read: Reader | None = None) -> 
         return None
     record = memo.get("run", key)
     if record is not None and record["stamp"] == stamp:
+        note_reading(folder, record["damage"])
         return _lean(RunScores(**record["columns"]))
-    scores = _read_columns(folder, read)
+    scores, damage = _read_columns(folder, read), damage_of(folder)
+    note_reading(folder, damage)
     if scores is not None and _stamp_of_run(folder) == stamp:
-        memo.put("run", key, {"stamp": stamp, "columns": {name: getattr(scores, name) for name in RunScores.__slots__}})
+        columns = {name: getattr(scores, name) for name in RunScores.__slots__}
+        memo.put("run", key, {"stamp": stamp, "columns": columns, "damage": damage})
     return scores if scores is None else _lean(scores)
 
 
 def find_scored(root: Path, keys: set[str], memo: DiskCache) -> dict[str, Path]:
-    """Return `run_key` -> the newest finished run under `root` with that key, for each of `keys`."""
+    """Return `run_key` -> the newest finished run under `root` with that key, for each of `keys`; damaged runs are none."""
     folders: dict[str, Path] = {}
     if not keys or not root.is_dir():
         return folders
@@ -104,7 +107,7 @@ def find_scored(root: Path, keys: set[str], memo: DiskCache) -> dict[str, Path]:
             entry_key = {"stamp": stamp, "key": run_key(columns_of(entry, [])) if entry is not None else ""}
             if entry is not None or reading_failure(folder) is None:
                 memo.put("run-key", str(place / name), entry_key)
-        if entry_key["key"] in keys:
+        if entry_key["key"] in keys and not damage_of(folder):
             folders[entry_key["key"]] = folder
     return folders
 

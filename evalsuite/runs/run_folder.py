@@ -25,6 +25,7 @@ from evalsuite.core.types import Result, Task
 from evalsuite.readers.paths import metadata_like, refuse_endless, resolve_in_side
 from evalsuite.runs.run_files import (
     UNITS,
+    is_intact,
     keep_out_of_git,
     move_units,
     read_json,
@@ -191,6 +192,9 @@ class RunFolder:
         if not isinstance(run, dict):
             raise _resume_error(self.path, "is a damaged run" if (self.path / RUN).exists() else "is not a run folder")
         journal = (self.path / RESULTS).read_bytes() if (self.path / RESULTS).exists() else b""
+        if (intact := is_intact((self.path / RUN).read_bytes(), journal)) is not None and not all(intact):
+            what = f"{self.path} is a damaged run: {RESULTS if intact[0] else RUN} is not what was written"
+            raise OutputError(what, hint="score the submission into a new folder")
         rows = _parse_journal(self.path / RESULTS, journal).values()
         if not any(map(needs_rescoring, rows)):
             is_whole = run.get("summary", {}).get("n_gold") in (None, len(rows))

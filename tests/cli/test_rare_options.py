@@ -260,6 +260,20 @@ def test_a_damaged_run_of_an_earlier_command_is_no_cause(no_reader: Path, capsys
     assert "internal error: AssertionError" in capsys.readouterr().err
 
 
+def test_numbers_of_a_damaged_run_have_a_warning(two_runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What prints a run whose files are not those that were written says so, also where the cache knows it; it is not resumed."""
+    shutil.copytree(Path("runs/one").resolve(), "broken")
+    results = Path("broken/results.jsonl")
+    results.write_text(results.read_text().replace("Oslo", "Moss"))
+    board = "leaderboard broken runs/two --gold gold"
+    for words in ("report broken", "runs show broken", "compare runs/two broken", board, board):
+        main(words.split())
+        warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: ") and "damaged" in line]
+        assert warnings == ["warning: broken is damaged: results.jsonl is not what was written; its numbers may be wrong"], words
+    assert main(["run", "one", "--gold", "gold", "--resume", "broken"]) == 2
+    assert "broken is a damaged run: results.jsonl is not what was written" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", ["run one --gold gold", "rescore runs/one", "compare runs/one two --gold gold", "samples one two"])
 def test_no_cache_is_no_cache(no_reader: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     """With `--no-cache` the cache of verdicts is not even opened, and without it it is."""
