@@ -223,3 +223,20 @@ def test_what_cannot_be_converted(tmp_path: Path) -> None:
     with pytest.raises(GoldError, match="no folder name"):
         convert(bad, tmp_path / "never")
     assert not (tmp_path / "never").exists()
+
+
+def test_bare_numbers_and_missing_keys(tmp_path: Path) -> None:
+    """A bare number stays one, for each rule to read it; what a reference dies of blocks its official verdict alone."""
+    entries = {"a": {"condition_cols": 0}, "b": {"condition_cols": 1}, "c": {"condition_cols": 1}}
+    tables = {"a.csv": CITIES, "b.csv": CITIES, "c_a.csv": CITIES}
+    lite = read_gold(gold_folder(tmp_path / "lite", entries, tables)).instances
+    snow = read_gold(gold_folder(tmp_path / "snow", entries, tables, layout="snow")).instances
+    assert [i.checks[0].parameters["condition_cols"] for i in (*lite, *snow)] == [0, 1, 1, 0, 1, 1]
+    assert [[set(p.blocks) for p in i.checks[0].problems] for i in lite] == [[set()], [], [{"official"}]]
+    assert [[set(p.blocks) for p in i.checks[0].problems] for i in snow] == [[], [], [{"official"}]]
+    for layout, blocked in (("lite", []), ("snow", [{"official"}, {"official"}])):
+        folder = tmp_path / f"bare-{layout}"
+        (folder / "exec_result").mkdir(parents=True)
+        (folder / "exec_result" / "a.csv").write_text(CITIES)
+        (folder / f"spider2{layout}_eval.jsonl").write_text('{"instance_id": "a"}\n')
+        assert [set(p.blocks) for p in read_gold(folder).instances[0].checks[0].problems] == blocked

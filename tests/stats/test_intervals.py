@@ -130,3 +130,11 @@ def test_shares_and_their_complements_mirror(counts: tuple[int, int], method: st
     assert (right.low, right.high) == pytest.approx((1 - wrong.high, 1 - wrong.low), abs=1e-9)
     assert (right.method, right.n, right.estimate) == (method, n, successes / n)
     assert right.se == pytest.approx((successes * (n - successes) / n**3) ** 0.5)
+
+
+@pytest.mark.parametrize(("scores", "note"), [([0.4], "one score"), ([2.5, 2.5, 2.5], "all scores are equal")])
+def test_t_is_undefined_without_variation(scores: list[float], note: str) -> None:
+    """One score and equal scores have no interval, and a note says why: never +-0."""
+    found = t_interval(scores)
+    assert (found.low, found.high, found.se) == (None, None, None if len(scores) == 1 else 0.0)
+    assert note in found.note

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from evalsuite.stats import significance_test
 from evalsuite.stats.samples import StatsError
+from evalsuite.stats.significance import interval_note
 from tests.properties import examples
 
 A = [0.9, 0.4, 0.7, 0.3, 0.8, 0.6, 0.5, 0.95]
@@ -70,3 +71,10 @@ def test_comparisons_are_symmetric(pairs: list[tuple[float, float]]) -> None:
     assert there.interval.low == pytest.approx(-back.interval.high, abs=1e-9)
     if a == b:
         assert there.p == 1.0
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 0.4), (-0.4, 0.0)])
+def test_an_interval_that_ends_at_zero_contains_it(low: float, high: float) -> None:
+    """So a significant difference next to it has a note, and one that is not significant has none."""
+    assert "0" in interval_note(low, high, p=0.01, adjusted=0.01, alpha=0.05)
+    assert interval_note(low, high, p=0.2, adjusted=0.2, alpha=0.05) == ""

@@ -20,6 +20,7 @@ from evalsuite.core.errors import UsageError
 from evalsuite.core.types import Answer, Check, Gold, GoldInstance, Result, Status, Submission, Suite
 from evalsuite.gold.spec import exchanges_of
 from evalsuite.reports.comparison_documents import comparison_sections
+from evalsuite.stats import significance_test
 from evalsuite.stats.intervals import ONE_CLUSTER, clustered_difference_interval
 from evalsuite.stats.significance import difference_interval
 from tests.analysis.leaderboard.made import result, side
@@ -443,3 +444,18 @@ def test_a_prefix_that_no_group_has() -> None:
         with pytest.raises(UsageError, match=f"no group begins with '{prefix}'") as refused:
             compare([side("a", [0, 1], groups=own), side("b", [1, 1])], cluster=prefix)
         assert refused.value.hint == hint
+
+
+def test_an_interval_that_leaves_0_out_beside_no_difference_has_its_half_sentence() -> None:
+    """By its own approximation, beside few flips, and because it is not adjusted for the number of candidates."""
+    few = compare([side("a", [0.0] * 30), side("b", [1.0] * 5 + [0.0] * 25)]).candidates[0]
+    assert (few.verdict, few.total.low is not None and few.total.low > 0) == ("no difference shown", True)
+    assert "no p below 0.0625 is possible; the interval is approximate and leaves 0 out" in few.total.note
+    others = [side("c", [1.0] * 6 + [0.0] * 24), side("d", [1.0, 0.0] * 15), side("e", [0.0] * 30)]
+    first = compare([side("a", [0.0] * 30), *others]).candidates[0]
+    assert (first.verdict, first.total.p) == ("no difference shown", 0.03125)
+    assert (
+        first.total.note
+        == "the interval leaves 0 out because it is for this comparison alone, the test is adjusted for all: the test decides"
+    )
+    assert "the interval is approximate and leaves 0 out" in significance_test([1] * 5 + [0] * 25, [0] * 30).note

@@ -328,3 +328,13 @@ def test_the_command_computes_what_a_run_left_out(tmp_path: Path) -> None:
     assert "margin" not in found[0].details
     assert note == "1 margin is unknown: the folders of the run are not here, or have changed"
     assert note in as_text(margins_document(find_margins("first", found, "strict", note=note)))
+
+
+@pytest.mark.parametrize("answer", [GOLD.replace("10.5", "10.9"), GOLD.replace("10.5", "10.7").replace("3", "3.1")])
+def test_the_verdict_turns_at_the_margin(answer: str, tmp_path: Path) -> None:
+    """With the margin as the check's own tolerance strict accepts, and refuses a little below it."""
+    at = margin(tmp_path, answer)
+    assert at is not None
+    files = {"gold": str(tmp_path / "gold.csv")}
+    for tolerance, expected in ((at, 1), (at * 0.999, 0)):
+        assert evalsuite.score("table_match", str(tmp_path / "answer.csv"), abs_tol=tolerance, **files).strict == expected
