@@ -59,7 +59,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         "gold/*.py",
         (
             *("tests/gold", "tests/core/test_plugins.py", "tests/cli/test_connections.py", "tests/cli/test_samples.py"),
-            *("tests/scorers/judge/test_judge_file.py", "tests/runs/test_query_pairs.py"),
+            *("tests/scorers/judge/test_run.py", "tests/runs/test_query_pairs.py"),
         ),
     ),
     "gold_checks": (

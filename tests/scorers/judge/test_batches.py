@@ -17,19 +17,16 @@ from evalsuite.scorers.judge.client import BatchQueue, Client
 from evalsuite.scorers.judge.transport import Request
 from tests.processes import started
 from tests.scorers.judge.batch_server import Answer, Batches, serve_batches
-from tests.scorers.judge.conftest import KEY
+from tests.scorers.judge.conftest import KEY, judged, section, write_folders
 
-pytestmark = pytest.mark.usefixtures("shared_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server", "here")
 
-N = 6
 ASKED = Request(model="m", messages=({"role": "user", "content": "q"},))
 
 
 @pytest.fixture
-def batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Starts servers that are closed after the test; the key is in the environment, runs and caches are in a folder of the test."""
-    monkeypatch.setenv("TEST_JUDGE_KEY", KEY)
-    monkeypatch.chdir(tmp_path)
+def batches() -> Iterator[Any]:
+    """Starts servers that are closed after the test."""
     running: list[Batches] = []
 
     def start(answer: Answer, **more: Any) -> Batches:
@@ -42,18 +39,9 @@ def batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def _folders(server: Batches, *, func: str = "llm_judge", **judge: Any) -> None:
-    """Gold of six questions, answers that say what the judge shall say, and a judge who is asked by batches."""
-    Path("gold").mkdir(exist_ok=True)
-    Path("a").mkdir(exist_ok=True)
-    rows = [
-        {"instance_id": f"q{n}", "question": f"Question {n}?", "evaluation": {"func": func, "parameters": {"gold": f"so it is {n}"}}}
-        for n in range(N)
-    ]
-    Path("gold/x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    answers = [{"instance_id": f"q{n}", "answer_type": "answer", "answer_or_path": f"grade {n}"} for n in range(N)]
-    Path("a/results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
-    own = {"base_url": server.base_url, "model": "m", "key_env": "TEST_JUDGE_KEY", "backoff_seconds": 0.001, "batch": True, "retries": 2}
-    Path("gold/suite.yaml").write_text(json.dumps({"judge": {**own, **judge}}))
+    """Gold of six questions, answers that say which they are, and a judge who is asked by batches."""
+    own = section(server.base_url, batch=True, retries=2)
+    write_folders({**own, **judge}, [judged(func, gold=f"so it is {n}") for n in range(6)], [f"grade {n}" for n in range(6)])
 
 
 def _text(body: dict[str, Any]) -> str:
@@ -65,7 +53,7 @@ def _five(_: dict[str, Any]) -> str:
 
 
 def _scored(**options: Any) -> Run:
-    return run(Path("a"), Path("gold"), RunOptions(isolation="none", **options))
+    return run(Path("answers"), Path("gold"), RunOptions(isolation="none", **options))
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
@@ -87,34 +75,29 @@ def test_parts_that_fail_are_unscored_and_asked_again_by_resume(batches: Any, pr
     assert "expired" in done.results[2].reason or "too late" in done.results[2].reason
     broken[0] = False
     again = _scored(resume=done.folder)
-    assert [one.score for one in again.results] == [1.0] * N
+    assert [one.score for one in again.results] == [1.0] * 6
     assert [len(one) for one in server.batches.values()] == [6, 2]
 
 
 @pytest.mark.parametrize(
-    ("ends", "says"), [("failed", ["the batch failed: no money left"] * 2), ("expired", ["the batch expired", "no reply: not executed"])]
+    ("ends", "score", "says"),
+    [
+        ("failed", None, ["the batch failed: no money left"] * 2),
+        ("expired", 1.0, ["the batch expired", "no reply: not executed"]),
+        ("completed", 1.0, ["the batch gave no reply to it", "no reply: not executed"]),
+    ],
 )
-def test_a_batch_that_fails_or_expires_scores_nobody_wrong(batches: Any, ends: str, says: list[str]) -> None:
+def test_a_batch_that_fails_or_expires_scores_nobody_wrong(batches: Any, ends: str, score: float | None, says: list[str]) -> None:
     """What had been answered before it expired counts; of one that failed all are unscored with its reason, else with their own."""
 
     def answer(body: dict[str, Any]) -> str | tuple[int, str] | None:
         return '{"score": 5}' if "grade 0" in _text(body) else None if "grade 1" in _text(body) else (0, "not executed")
 
-    server = batches(answer, ends=ends)
-    _folders(server, provider="openai")
+    _folders(batches(answer, ends=ends), provider="openai")
     done = _scored()
-    assert [one.score for one in done.results] == [1.0 if ends == "expired" else None, *[None] * 5]
+    assert [one.score for one in done.results] == [score, *[None] * 5]
     assert [each in result.reason for each, result in zip(says, done.results[1:3], strict=True)] == [True, True]
-    assert done.summary.score == (1.0 if ends == "expired" else None)
-
-
-def test_a_request_that_a_batch_leaves_out_is_unscored(batches: Any) -> None:
-    """The batch ends without a line for it."""
-    server = batches(lambda body: None if "grade 2" in _text(body) else '{"score": 5}')
-    _folders(server, provider="openai")
-    done = _scored()
-    assert [one.score for one in done.results] == [1.0, 1.0, None, 1.0, 1.0, 1.0]
-    assert "the batch gave no reply to it" in done.results[2].reason
+    assert done.summary.score == score
 
 
 def test_both_orders_of_a_pair_go_out_in_one_batch(batches: Any) -> None:
@@ -122,39 +105,35 @@ def test_both_orders_of_a_pair_go_out_in_one_batch(batches: Any) -> None:
     server = batches(lambda _: "0")
     _folders(server, func="summary_quality", provider="responses", repeats=2)
     done = _scored()
-    assert [len(one) for one in server.batches.values()] == [4 * N]
-    assert [one.score for one in done.results] == [0.5] * N
+    assert [len(one) for one in server.batches.values()] == [4 * 6]
+    assert [one.score for one in done.results] == [0.5] * 6
 
 
 def test_a_killed_run_looks_for_its_batch_again(batches: Any) -> None:
     """SIGKILL while the batch is under way: the resumed run sends nothing, and has all replies of the first batch."""
     server = batches(_five, looks=10**9)
     _folders(server, provider="openai", cache=False)
-    command = [sys.executable, "-m", "evalsuite", "run", "a", "--gold", "gold", "--out", "here", "--isolation", "none"]
+    command = [sys.executable, "-m", "evalsuite", "run", "answers", "--gold", "gold", "--out", "here", "--isolation", "none"]
     with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
         assert server.is_looked_at.wait(60)
-    assert len(json.loads(Path("here/judge_batches.json").read_text())[0]["keys"]) == N
+    assert len(json.loads(Path("here/judge_batches.json").read_text())[0]["keys"]) == 6
     server.looks = 0
     done = _scored(resume=Path("here"))
-    assert [one.score for one in done.results] == [1.0] * N
+    assert [one.score for one in done.results] == [1.0] * 6
     assert len(server.batches) == 1
     assert done.judge is not None
-    assert done.judge["calls"] == N
+    assert done.judge["calls"] == 6
 
 
 def test_a_batch_is_not_awaited_when_the_run_has_ended(batches: Any) -> None:
     """A request that waits for a batch counts; when the calls are stopped before the batch is over, it has a reason instead of a reply."""
     server = batches(_five, looks=10**9)
-    client = Client(Settings(base_url=server.base_url, model="m", cache="", backoff_seconds=0.001))
-    queue, asked = client.take_batches(None), ASKED
-    assert queue.n_waiting == 0
-    with pytest.raises(FaultError, match="waits for a batch"):
-        client.ask(asked)
+    client, queue = _waiting_queue(server, lambda _: None)
     assert queue.n_waiting == 1
     client.close()
     queue.settle()
     with pytest.raises(FaultError, match="the run was ended before the judge replied"):
-        client.ask(asked)
+        client.ask(ASKED)
     assert server.batches == {}
 
 

@@ -1,11 +1,11 @@
-"""The client over real HTTP: what goes wrong on the way is asked again, refused with a reason, and never makes a score."""
+"""The client over real HTTP, each provider's protocol, and what is kept of replies: what goes wrong on the way makes no score."""
 
 import json
 import socket
+import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.client import BadStatusLine
@@ -15,14 +15,17 @@ from typing import Any
 
 import pytest
 
+from evalsuite.core.dataclasses import replace
+from evalsuite.core.disk_cache import FILE
 from evalsuite.core.errors import FaultError
+from evalsuite.reports.record import judge_words
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Question, Settings
-from evalsuite.scorers.judge.client import BatchQueue, Client, Pace, _portions, retry_after
+from evalsuite.scorers.judge.client import PROVIDERS, Account, BatchQueue, Client, Exchange, Pace, _portions, retry_after
 from evalsuite.scorers.judge.replies import score_reading
 from evalsuite.scorers.judge.transport import RecordedReplies, Reply, Request, Response, TransportError, _kind, _proxy, send
 from tests.scorers.judge.conftest import KEY, Serve
-from tests.scorers.judge.server import Say, completion, prompt_of
+from tests.scorers.judge.server import Say, Server, completion, prompt_of
 
 Make = Callable[..., Judge]
 llm_judge = SCORERS.load("llm_judge").function
@@ -85,25 +88,6 @@ def test_a_reply_in_another_form_is_named(serve: Serve, judge_at: Make, headers:
     assert raised.value.fault.detail == f"the reply is not in the protocol of openai{form} (1 attempt)"
 
 
-def test_waits_grow_and_a_retry_after_is_honoured(serve: Serve, tmp_path: Path) -> None:
-    """The waits double with jitter; a Retry-After in seconds or as a date is waited for where it is longer."""
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
-    says = [
-        Say(status=500),
-        Say(status=500),
-        Say(status=429, headers={"Retry-After": "300"}),
-        Say(status=503, headers={"Retry-After": date}),
-    ]
-    server = serve(lambda _, n: says[n - 1] if n <= len(says) else GOOD)
-    waits: list[float] = []
-    client = Client(Settings(base_url=server.base_url, model="m", cache="", backoff_seconds=1), wait=waits.append)
-    assert client.ask(request()).text == GOOD
-    assert 0.5 <= waits[0] <= 1
-    assert 1 <= waits[1] <= 2
-    assert waits[2] == 300
-    assert 90 < waits[3] <= 100
-
-
 def test_waits_double_up_to_half_a_minute(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
     """A question with a jitter of half; a call that is none, such as a batch's state, without. Each failed try of a question is logged."""
     caplog.set_level("DEBUG")
@@ -158,66 +142,25 @@ def test_pauses_that_are_requested(value: str | None, seconds: float) -> None:
     assert retry_after({} if value is None else {"retry-after": value}) == seconds
 
 
-def test_what_an_error_says(serve: Serve, judge_at: Make) -> None:
-    """The message in its JSON, or its text, on one line and of at most 300 characters."""
-    long = "word " * 100
-    say = judge_at(serve(lambda *_: GOOD)).client.endpoint.error_in_words
-    for body, words in (
-        ({"error": {"message": "no\n such  model"}}, "no such model"), ({"error": "no"}, "no"), ({"message": "no"}, "no"),
-        ({"error": {"message": long}}, long[:300]), ({"error": {"code": 5}}, '{"error": {"code": 5}}'), (["no"], '["no"]'),
-    ):  # fmt: skip
-        assert say(json.dumps(body).encode()) == words
-    assert say((long * 20).encode()) == long[:300].strip()
-
-
-def test_a_pause_of_more_than_five_minutes_is_not_waited_for(serve: Serve, judge_at: Make) -> None:
-    """A Retry-After beyond five minutes ends the call with a reason."""
-    server = serve(lambda *_: Say(status=429, headers={"Retry-After": "301"}))
-    with pytest.raises(FaultError, match="301 s"):
-        judge_at(server).client.ask(request())
-
-
-@pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_refusal_stops_all_calls(serve: Serve, judge_at: Make, status: int) -> None:
-    """A key or model that is not accepted is not tried again, not even by the next request."""
-    server = serve(lambda *_: Say(status=status))
-    client = judge_at(server).client
-    for text in ("one", "two"):
-        with pytest.raises(FaultError, match=f"HTTP {status}"):
-            client.ask(request(text))
-    assert len(server.asked) == 1
-
-
-def test_a_redirect_is_not_followed(serve: Serve, judge_at: Make) -> None:
-    """A redirect is an error, so that the key never goes to another host."""
-    other = serve(lambda *_: GOOD)
-    server = serve(lambda *_: Say(status=307, headers={"Location": other.base_url + "/chat/completions"}))
-    with pytest.raises(FaultError, match="HTTP 307"):
-        judge_at(server).client.ask(request())
-    assert other.asked == []
-
-
-def test_a_judge_that_is_down_is_given_up(serve: Serve, judge_at: Make) -> None:
-    """After five calls in a row that failed for good no more go out."""
-    server = serve(lambda _, n: GOOD if n == 5 else Say(status=500))
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (None, "refused"),
+        (Say(status=429, headers={"Retry-After": "301"}), "301 s|HTTP 429"),
+        (Say(raw=b" " * ((8 << 20) + 1)), "the reply is longer than 8 MiB"),
+    ],
+    ids=["nobody listens", "a pause of more than five minutes", "more than is kept in memory"],
+)
+def test_what_ends_a_question_and_another_call(serve: Serve, judge_at: Make, said: Say | None, message: str) -> None:
+    """The reason says so."""
+    server = serve(lambda *_: said or GOOD)
+    if said is None:
+        server.close()
     client = judge_at(server, retries=0).client
-    for n in range(14):
-        if n == 4:
-            client.ask(request(str(n)))
-            continue
-        with pytest.raises(FaultError, match="HTTP 500" if n < 10 else "not asked, because 5 calls in a row had failed: the judge "):
-            client.ask(request(str(n)))
-    assert len(server.asked) == 10
-
-
-def test_nobody_listens(serve: Serve, judge_at: Make) -> None:
-    """A refused connection is said as such."""
-    server = serve(lambda *_: GOOD)
-    server.close()
-    with pytest.raises(FaultError, match="refused"):
-        judge_at(server, retries=1).client.ask(request())
-    with pytest.raises(FaultError, match="refused"):
-        judge_at(server, retries=1).client.endpoint.call("GET", f"{server.base_url}/batches/b")
+    with pytest.raises(FaultError, match=message.partition("|")[0]):
+        client.ask(request())
+    with pytest.raises(FaultError, match=message.rpartition("|")[2]):
+        client.endpoint.call("POST", f"{server.base_url}/batches/b", b"{}")
 
 
 def test_no_more_than_concurrency_are_under_way(serve: Serve, judge_at: Make) -> None:
@@ -234,15 +177,6 @@ def test_no_more_than_concurrency_are_under_way(serve: Serve, judge_at: Make) ->
         texts = list(threads.map(lambda n: client.ask(request(str(n))).text, range(70)))
     assert texts == [str(n) for n in range(70)]
     assert (server.most_at_once, client.account.n_calls, client.account.n_prompt_tokens) == (7, 70, 7_000)
-
-
-def test_the_same_request_at_the_same_time_goes_out_once(serve: Serve, judge_at: Make) -> None:
-    """Twenty threads with one request cost one call."""
-    server = serve(lambda *_: GOOD)
-    client = judge_at(server, concurrency=20).client
-    with ThreadPoolExecutor(20) as threads:
-        assert {reply.text for reply in threads.map(lambda _: client.ask(request()), range(20))} == {GOOD}
-    assert len(server.asked) == 1
 
 
 def test_closing_ends_a_call_under_way(serve: Serve, judge_at: Make) -> None:
@@ -275,46 +209,6 @@ def test_the_address_and_the_key_are_sent_as_configured(serve: Serve, judge_at: 
     assert server.keys == [f"Bearer {KEY}", None]
 
 
-@pytest.mark.parametrize(
-    ("settings", "says"),
-    [
-        ({}, "judge.model"),
-        ({"model": "m"}, "judge.base_url"),
-        ({"model": "m", "base_url": "ftp://x"}, "no http"),
-        ({"model": "m", "base_url": "http:///v1"}, "no http"),
-        ({"model": "m", "base_url": "http://x:0/v1"}, "no http"),
-        ({"model": "m", "base_url": "http://[x/v1"}, "no http"),
-        ({"model": "m", "base_url": "http://x/v1", "key_env": "ODD_KEY"}, "(judge.key_env) contains no usable key"),
-        ({"model": "m", "base_url": "https://me:pass@x/v1"}, "user name or password"),
-        ({"model": "m", "base_url": "http://x/v1", "key_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE"),
-        ({"model": "m", "base_url": "http://x/v1", "key_env": "sk-proj-abc"}, "not the name of an environment variable"),
-    ],
-)
-def test_what_is_missing_is_named(settings: dict[str, str], says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a usable judge the fault names the key of suite.yaml, and shows no password or key."""
-    monkeypatch.setenv("ODD_KEY", "schlüssel")
-    with pytest.raises(FaultError) as raised:
-        llm_judge("x", Judge(Settings(**settings)), gold="y")  # type: ignore[arg-type]
-    assert raised.value.fault.code == "NO_JUDGE"
-    assert says in raised.value.fault.detail
-    assert "pass@" not in raised.value.fault.detail
-    assert "sk-proj" not in raised.value.fault.detail
-
-
-def test_every_way_to_ask_names_what_is_missing(serve: Serve, judge_at: Make) -> None:
-    """A question, a decision and a request; after the end none is sent."""
-    judge, question = Judge(Settings()), Question(messages=({"role": "user", "content": "q"},), read=score_reading())
-    for ask in (lambda: judge.ask(question), lambda: judge.decide(question), lambda: judge.client.ask(request())):
-        with pytest.raises(FaultError, match=r"judge\.model is not set"):
-            ask()
-    server = serve(lambda *_: GOOD)
-    closed = judge_at(server)
-    closed.close()
-    with pytest.raises(FaultError, match="the run was ended before the judge replied"):
-        closed.ask(question)
-    assert server.asked == []
-
-
 def test_an_echoed_key_goes_no_further(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
     """An endpoint that says the key back gets it into no reply and no file."""
     server = serve(lambda *_: f'{{"reason": "you sent {KEY}", "score": 3}}')
@@ -325,28 +219,6 @@ def test_an_echoed_key_goes_no_further(serve: Serve, judge_at: Make, tmp_path: P
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert len(files) >= 2
     assert [file for file in files if KEY.encode() in file.read_bytes()] == []
-
-
-def test_a_text_of_eight_characters_may_be_a_key(serve: Serve, judge_at: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shorter one would be found in ordinary words."""
-    hide_key = judge_at(serve(lambda *_: GOOD)).client.endpoint.hide_key
-    for key, shown in (("k2345678", "[key]"), ("k234567", "k234567")):
-        monkeypatch.setenv("TEST_JUDGE_KEY", key)
-        assert hide_key(f"your {key}") == f"your {shown}"
-
-
-def test_an_empty_reply_is_a_reply(serve: Serve, judge_at: Make) -> None:
-    """A refusal without text, a text in parts, and several choices are replies and no reason to ask again; different choices all count."""
-    parts = b'{"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}}]}'
-    choices = [json.loads(completion(text, finish=end))["choices"][0] for text, end in (("4", "stop"), ("2", "length"), ("4", "error"))]
-    says = [Say(raw=b'{"choices": [{"message": {"content": null}}]}'), Say(raw=parts), Say(raw=json.dumps({"choices": choices}).encode())]
-    server = serve(lambda _, n: says[n - 1])
-    client = judge_at(server).client
-    assert [(reply.text, reply.finish) for n in range(3) if (reply := client.ask(request(str(n))))] == [
-        ("", ""),
-        ("ab", ""),
-        ("4\n2", "length"),
-    ]
 
 
 def test_the_pace_of_calls() -> None:
@@ -436,22 +308,6 @@ def test_the_tunnel_through_a_proxy(monkeypatch: pytest.MonkeyPatch, port: str, 
     assert asked[0].split()[:2] == [b"CONNECT", b"judge.example:" + expected]
 
 
-def test_replies_on_a_tape(tmp_path: Path) -> None:
-    """Known to the next one by request, whatever the server; what is not there, and a tape that cannot be written, is a fault."""
-    asked = [Request(model="m", messages=({"role": "user", "content": text},)) for text in "ab"]
-    tape = RecordedReplies(tmp_path / "new" / "folder" / "tape.jsonl", "record")
-    assert tape.get(asked[0]) is None
-    for at, request in enumerate(asked):
-        tape.put(request, Reply(text=str(at), n_prompt_tokens=7))
-    assert [tape.get(request) for request in asked] == [Reply(text=str(at), n_prompt_tokens=7) for at in range(2)]
-    again = RecordedReplies(tmp_path / "new" / "folder" / "tape.jsonl")
-    assert [again.get(request) for request in asked] == [Reply(text=str(at), n_prompt_tokens=7, known=True) for at in range(2)]
-    with pytest.raises(FaultError, match=r"tape\.jsonl contains no reply"):
-        again.get(replace(asked[0], sample=1))
-    with pytest.raises(FaultError, match=r"x cannot be written"):
-        RecordedReplies(tmp_path / "new" / "folder" / "tape.jsonl" / "x", "record").put(asked[0], Reply(text=""))
-
-
 def test_parameters_of_a_check_reach_the_provider(serve: Serve, judge_at: Make) -> None:
     """Temperature and length of a reply are those of the check, by default the scorer's."""
     server = serve(lambda *_: "4")
@@ -497,6 +353,375 @@ def test_calls_keep_to_the_limits_of_a_minute(serve: Serve, limit: str) -> None:
     assert limited == [pytest.approx(n * 6000, abs=600) for n in ((1, 2) if limit == "requests_per_minute" else (1, 1))]
 
 
+def test_what_is_asked_of_a_server_and_of_a_proxy(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The path with its query, at least a slash; a proxy is told the whole address."""
+    server = serve(lambda *_: GOOD)
+    address = server.base_url.removesuffix("/v1")
+    monkeypatch.setenv("http_proxy", address)
+    monkeypatch.delenv("no_proxy", raising=False)
+    for url in (address, f"{address}?a=1", f"{address}/v1/x?a=1", "http://judge.example:99/v1?a=1"):
+        assert send(url, b"{}", {}, timeout_seconds=10.0).status == 200
+    assert server.paths == ["/", "/?a=1", "/v1/x?a=1", "http://judge.example:99/v1?a=1"]
+
+
+class Refusing:
+    """A batch API of which every look is refused."""
+
+    def __init__(self, why: Exception) -> None:
+        self.why = why
+
+    def look(self, *_: Any) -> Any:
+        """The state of a batch."""
+        raise self.why
+
+
+@pytest.mark.parametrize(
+    ("why", "is_over", "says"),
+    [
+        *((kind("x"), True, "the provider's answer to a batch is none") for kind in (ValueError, KeyError, TypeError, AttributeError)),
+        *((status, status in (400, 401, 403, 404, 410), "") for status in (*range(399, 432), *range(499, 505), 529)),
+    ],
+)
+def test_a_batch_that_cannot_be_looked_at(why: int | Exception, is_over: bool, says: str) -> None:
+    """One that is gone, or of which the answer is none, is over, and each of its requests says so; the others are looked at again."""
+    words = f"the judge answered HTTP {why}"
+    api = Refusing(FaultError("JUDGE_FAILED", words) if isinstance(why, int) else why)
+    queue = BatchQueue(Client(Settings(model="m", base_url="http://x", cache="")).endpoint, api, None)  # type: ignore[arg-type]
+    assert queue._collect_replies({"id": "b", "keys": ["k", "l"]}) is is_over
+    assert queue._make_failure == dict.fromkeys("kl", says or words)
+
+
+@pytest.mark.parametrize("status", [*range(399, 432), *range(499, 505), 529])
+def test_each_status(status: int) -> None:
+    """200 is a reply; some are asked again, some end all calls, the others this one."""
+    client = Client(Settings(model="m", base_url="http://x", cache=""))
+    client._pace.allowed = 8.0
+    is_passing = status in (408, 409, 425, 429) or status >= 500
+    response = Response(status=status, headers={}, body=b'{"error": {"message": "no"}}')
+    words = {401: "the key is not accepted: no", 403: "the key has no right to this: no", 404: "no such address or model: no"}
+    if is_passing:
+        assert client._reply(response) == (None, f"the judge answered HTTP {status}: no")
+    else:
+        with pytest.raises(FaultError) as raised:
+            client._reply(response)
+        assert raised.value.fault.detail == f"the judge answered HTTP {status}: {words.get(status, 'no')}"
+    assert (client._refusal is not None) is (status in words)
+    assert client._pace.allowed == (4.0 if status in (429, 503, 529) else 8.0)
+
+
+ASKED = Request(
+    model="m-1",
+    messages=({"role": "system", "content": "Be strict."}, {"role": "user", "content": "Is it right?"}),
+    parameters={"temperature": 0, "max_tokens": 50},
+)
+
+
+def chat(text: str, served: str) -> Any:
+    """A chat completion."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    return {"object": "chat.completion", "model": served, "choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
+
+
+def responses(text: str, served: str) -> Any:
+    """A response with its reasoning before the message."""
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text, "annotations": []}]}
+    usage = {"input_tokens": 100, "output_tokens": 10, "output_tokens_details": {"reasoning_tokens": 4}}
+    return {"object": "response", "status": "completed", "model": served, "output": [{"type": "reasoning"}, message], "usage": usage}
+
+
+def of_anthropic(text: str, served: str) -> Any:
+    """A message in two parts, with what the model thought."""
+    half = len(text) // 2
+    content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": text[:half]}, {"type": "text", "text": text[half:]}]
+    usage = {"input_tokens": 90, "cache_read_input_tokens": 10, "output_tokens": 10}
+    return {"type": "message", "role": "assistant", "model": served, "content": content, "stop_reason": "end_turn", "usage": usage}
+
+
+def candidates(text: str, served: str) -> Any:
+    """A candidate with a thought before its text."""
+    parts = [{"text": "hm", "thought": True}, {"text": text}]
+    usage = {"promptTokenCount": 100, "candidatesTokenCount": 7, "thoughtsTokenCount": 3, "totalTokenCount": 110}
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+    return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": served}
+
+
+REPLIES = {"openai": chat, "responses": responses, "azure": chat, "anthropic": of_anthropic, "gemini": candidates}
+EVERY = pytest.mark.parametrize("name", sorted(PROVIDERS))
+
+
+def said_by(name: str, text: str = '{"score": 4}', served: str = "m-1-2026") -> Say:
+    """What the provider answers when all goes well."""
+    return Say(raw=json.dumps(REPLIES[name](text, served)).encode())
+
+
+@EVERY
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Say(status=429),
+        Say(status=500, raw=b'{"error": {"message": "oh"}}'),
+        Say(cut=True),
+        Say(hang=True),
+        Say(drip=True, content="x" * 900),
+        None,
+    ],
+    ids=["429", "500", "cut", "hang", "slow", "half JSON"],
+)
+def test_a_passing_fault_is_asked_again(serve: Serve, judge_at: Make, name: str, bad: Say | None) -> None:
+    """One bad response, then a good one: one call is counted, one retry, its tokens once; the second time it is known."""
+    whole = said_by(name).raw or b""
+    server = serve(lambda _, n: (bad or Say(raw=whole[: len(whole) // 2])) if n == 1 else said_by(name))
+    client = judge_at(server, provider=name, timeout_seconds=0.4).client
+    assert client.ask(ASKED).text == '{"score": 4}'
+    usage = client.account
+    assert (len(server.asked), usage.n_calls, usage.n_retries, usage.n_prompt_tokens, usage.n_completion_tokens) == (2, 1, 1, 100, 10)
+    assert client.ask(ASKED).known
+    assert judge_at(server, provider=name).client.ask(ASKED).known, "another process finds it in the cache"
+    assert len(server.asked) == 2
+
+
+@EVERY
+def test_a_refused_request_is_told_and_not_repeated(serve: Serve, judge_at: Make, name: str) -> None:
+    """A 400 is not asked again; its words are the reason, without the key; after two in the same words nobody is asked any more."""
+    error = {"error": {"message": f"no such parameter; your key {KEY}", "type": "invalid_request_error"}}
+    server = serve(lambda *_: Say(status=400, raw=json.dumps(error).encode()))
+    client = judge_at(server, provider=name).client
+    for number in range(4):
+        with pytest.raises(FaultError, match="HTTP 400") as raised:
+            client.ask(Request(model="m-1", messages=({"role": "user", "content": str(number)},)))
+        assert KEY not in raised.value.fault.detail
+        said = "not asked: the judge answered HTTP 400 before" if number > 1 else "no such parameter; your key [key]"
+        assert said in raised.value.fault.detail
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("name", ["openai", "azure"])
+def test_the_other_name_of_the_bound(serve: Serve, judge_at: Make, name: str) -> None:
+    """A model that refuses `max_tokens` is asked with `max_completion_tokens`, from then on at once."""
+    told = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    refused = Say(status=400, raw=json.dumps({"error": {"message": told}}).encode())
+    server = serve(lambda body, _: refused if "max_tokens" in body else said_by(name))
+    client = judge_at(server, provider=name).client
+    for text in ("one", "two"):
+        client.ask(Request(model="o", messages=({"role": "user", "content": text},), parameters={"max_tokens": 9}))
+    assert [body.get("max_completion_tokens") for body in server.asked] == [None, 9, 9]
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"7", b"null", b"[]", b"{}", b'{"error": {"message": "no"}}', b'{"choices": 1, "output": 2, "content": 3}']
+)
+@EVERY
+def test_what_is_no_reply(name: str, said: bytes) -> None:
+    """Any other JSON is no reply, and nothing raised; Gemini's refusal to read a prompt is one without text."""
+    assert PROVIDERS[name].load().reply(said) is None
+    blocked = PROVIDERS["gemini"].load().reply(b'{"promptFeedback": {"blockReason": "SAFETY"}}')
+    assert (blocked.text, blocked.finish) == ("", "SAFETY")
+
+
+def test_an_exchange_shows_no_key(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who listens hears address, headers, body and reply of each try, without the key."""
+    monkeypatch.setenv("TEST_JUDGE_KEY", KEY)
+    server: Server = serve(lambda _, n: Say(status=500, raw=KEY.encode()) if n == 1 else said_by("anthropic", text=KEY))
+    settings = Settings(base_url=server.base_url, provider="anthropic", model="m", key_env="TEST_JUDGE_KEY", cache="", backoff_seconds=0)
+    client, heard = Client(settings), list[Exchange]()
+    client.endpoint.on_exchange = heard.append
+    client.ask(ASKED)
+    assert [one.status for one in heard] == [500, 200]
+    assert KEY not in repr(heard)
+    assert heard[0].headers["x-api-key"] == "[key]"
+    server.close()
+    with pytest.raises(FaultError, match="refused"):
+        client.ask(replace(ASKED, sample=1))
+    assert (heard[-1].status, "refused" in heard[-1].text, len(heard)) == (0, True, 2 + 5)
+    assert all(0 <= one.seconds < 60 for one in heard)
+
+
+BASE = Request(model="m", messages=({"role": "user", "content": "hi"},), parameters={"temperature": 0.1}, prompt="p@1")
+
+
+@pytest.mark.parametrize("broken", [None, [], {"text": 1}, {"text": "x", "n_prompt_tokens": "many"}])
+def test_a_broken_entry_is_asked_again(broken: object, serve: Serve, judge_at: Make, tmp_path: Path) -> None:
+    """What is no reply is as good as none."""
+    server = serve(lambda *_: '{"score": 3}')
+    llm_judge("x", judge_at(server), gold="y")
+    with sqlite3.connect(tmp_path / "cache" / FILE) as connection:
+        assert connection.execute("UPDATE memo SET value = ?", [json.dumps(broken)]).rowcount == 1
+    connection.close()
+    assert llm_judge("x", judge_at(server), gold="y").official == 0.6
+    assert len(server.asked) == 2
+
+
+def test_a_cassette_replays_with_the_server_down(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
+    """What was recorded gives the same scores without a server, at any address; recorded again, only what is new is asked for."""
+    server = serve(lambda body, _: '{"score": 5}' if "good" in str(body) else '{"score": 2}')
+    tape = tmp_path / "tape.jsonl"
+    for texts in (("good",), ("good", "bad")):
+        recorded = judge_at(server, cassette=str(tape), cassette_mode="record", cache="")
+        before = [llm_judge(text, recorded, gold="y").official for text in texts]
+    assert len(server.asked) == len({json.loads(line)["key"] for line in tape.read_text().splitlines()}) == 2
+    server.close()
+    replay = Judge(replace(recorded.settings, cassette_mode="replay", base_url="", key_env=""))
+    assert [llm_judge(text, replay, gold="y").official for text in ("good", "bad")] == before == [1.0, 0.4]
+    assert "127.0.0.1" not in tape.read_text()
+    with pytest.raises(FaultError, match="no reply"):
+        llm_judge("not recorded", replay, gold="y")
+
+
+def test_what_an_earlier_try_paid_for(tmp_path: Path) -> None:
+    """The replies of a killed run in its ledger count, but for a line that it broke off; a known one is paid for no more."""
+    ledger, settings = tmp_path / "ledger", Settings(models=("m", "n"), price_per_1k_completion=10 / 3)
+    ledger.write_bytes(b"\n[100, 10]\n[50, 5]\n[7,")
+    account, reply = Account(settings, ledger), Reply(text="", n_prompt_tokens=1, n_completion_tokens=2, served="m-2")
+    for each in (reply, replace(reply, known=True, served="")):
+        account.add(each)
+    counts = {"models": ["m", "n"], "calls": 3, "prompt_tokens": 151, "completion_tokens": 17, "cost": 0.056666667}
+    assert account.to_json() == {**counts, "served": ["m-2"], "known_replies": 1}
+    assert Account(settings, ledger).to_json() == {**counts, "known_replies": 0}
+    assert Account(Settings()).to_json()["cost"] is None
+    # What an endpoint does not count is said to be missing in the cost.
+    account.add(Reply(text=""))
+    assert account.to_json() == {**counts, "calls": 4, "served": ["m-2"], "known_replies": 1, "uncounted_replies": 1}
+    assert judge_words(account.to_json()).endswith("4 calls, 1 replies known, 151 + 17 tokens, cost 0.05667, 1 without token counts")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "the cassette tape.jsonl cannot be read: No such file or directory"),
+        ("{", "line 1 of the cassette tape.jsonl is no recorded reply"),
+        ('{"key": "k", "reply": {}}\n[]\n', "line 2 of the cassette tape.jsonl is no recorded reply"),
+        ('{"key": "k", "reply": {}}\n\n{"key": 1}', "line 2 of the cassette tape.jsonl is no recorded reply"),
+    ],
+)
+def test_a_cassette_that_cannot_be_read_is_a_fault(content: str | None, words: str, tmp_path: Path) -> None:
+    """A missing or broken file is named, with the line, by its name and not its path."""
+    tape = tmp_path / "tape.jsonl"
+    if content is not None:
+        tape.write_text(content)
+    with pytest.raises(FaultError) as raised:
+        RecordedReplies(tape).get(BASE)
+    assert words in raised.value.fault.detail
+    assert str(tmp_path) not in raised.value.fault.detail
+
+
+def test_waits_grow_and_a_retry_after_is_honoured(serve: Serve, tmp_path: Path) -> None:
+    """The waits double with jitter; a Retry-After in seconds or as a date is waited for where it is longer."""
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
+    says = [
+        Say(status=500),
+        Say(status=500),
+        Say(status=429, headers={"Retry-After": "300"}),
+        Say(status=503, headers={"Retry-After": date}),
+    ]
+    server = serve(lambda _, n: says[n - 1] if n <= len(says) else GOOD)
+    waits: list[float] = []
+    client = Client(Settings(base_url=server.base_url, model="m", cache="", backoff_seconds=1), wait=waits.append)
+    assert client.ask(request()).text == GOOD
+    assert 0.5 <= waits[0] <= 1
+    assert 1 <= waits[1] <= 2
+    assert waits[2] == 300
+    assert 90 < waits[3] <= 100
+
+
+def test_what_an_error_says(serve: Serve, judge_at: Make) -> None:
+    """The message in its JSON, or its text, on one line and of at most 300 characters."""
+    long = "word " * 100
+    say = judge_at(serve(lambda *_: GOOD)).client.endpoint.error_in_words
+    for body, words in (
+        ({"error": {"message": "no\n such  model"}}, "no such model"), ({"error": "no"}, "no"), ({"message": "no"}, "no"),
+        ({"error": {"message": long}}, long[:300]), ({"error": {"code": 5}}, '{"error": {"code": 5}}'), (["no"], '["no"]'),
+    ):  # fmt: skip
+        assert say(json.dumps(body).encode()) == words
+    assert say((long * 20).encode()) == long[:300].strip()
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 307])
+def test_a_refusal_stops_all_calls(serve: Serve, judge_at: Make, status: int) -> None:
+    """A key or model that is not accepted is not tried again, not even by the next request; nor does the key follow to another host."""
+    other = serve(lambda *_: GOOD)
+    server = serve(lambda *_: Say(status=status, headers={"Location": other.base_url + "/chat/completions"}))
+    client = judge_at(server).client
+    for text in ("one", "two"):
+        with pytest.raises(FaultError, match=f"HTTP {status}"):
+            client.ask(request(text))
+    assert (len(server.asked), other.asked) == (2 if status == 307 else 1, [])
+
+
+def test_a_judge_that_is_down_is_given_up(serve: Serve, judge_at: Make) -> None:
+    """After five calls in a row that failed for good no more go out."""
+    server = serve(lambda _, n: GOOD if n == 5 else Say(status=500))
+    client = judge_at(server, retries=0).client
+    for n in range(14):
+        if n == 4:
+            client.ask(request(str(n)))
+            continue
+        with pytest.raises(FaultError, match="HTTP 500" if n < 10 else "not asked, because 5 calls in a row had failed: the judge "):
+            client.ask(request(str(n)))
+    assert len(server.asked) == 10
+
+
+def test_the_same_request_at_the_same_time_goes_out_once(serve: Serve, judge_at: Make) -> None:
+    """Twenty threads with one request cost one call."""
+    server = serve(lambda *_: GOOD)
+    client = judge_at(server, concurrency=20).client
+    with ThreadPoolExecutor(20) as threads:
+        assert {reply.text for reply in threads.map(lambda _: client.ask(request()), range(20))} == {GOOD}
+    assert len(server.asked) == 1
+
+
+def test_every_way_to_ask_names_what_is_missing(serve: Serve, judge_at: Make) -> None:
+    """A question, a decision and a request; after the end none is sent."""
+    judge, question = Judge(Settings()), Question(messages=({"role": "user", "content": "q"},), read=score_reading())
+    for ask in (lambda: judge.ask(question), lambda: judge.decide(question), lambda: judge.client.ask(request())):
+        with pytest.raises(FaultError, match=r"judge\.model is not set"):
+            ask()
+    server = serve(lambda *_: GOOD)
+    closed = judge_at(server)
+    closed.close()
+    with pytest.raises(FaultError, match="the run was ended before the judge replied"):
+        closed.ask(question)
+    assert server.asked == []
+
+
+def test_a_text_of_eight_characters_may_be_a_key(serve: Serve, judge_at: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shorter one would be found in ordinary words."""
+    hide_key = judge_at(serve(lambda *_: GOOD)).client.endpoint.hide_key
+    for key, shown in (("k2345678", "[key]"), ("k234567", "k234567")):
+        monkeypatch.setenv("TEST_JUDGE_KEY", key)
+        assert hide_key(f"your {key}") == f"your {shown}"
+
+
+def test_an_empty_reply_is_a_reply(serve: Serve, judge_at: Make) -> None:
+    """A refusal without text, a text in parts, and several choices are replies and no reason to ask again; different choices all count."""
+    parts = b'{"choices": [{"message": {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}}]}'
+    choices = [json.loads(completion(text, finish=end))["choices"][0] for text, end in (("4", "stop"), ("2", "length"), ("4", "error"))]
+    says = [Say(raw=b'{"choices": [{"message": {"content": null}}]}'), Say(raw=parts), Say(raw=json.dumps({"choices": choices}).encode())]
+    server = serve(lambda _, n: says[n - 1])
+    client = judge_at(server).client
+    assert [(reply.text, reply.finish) for n in range(3) if (reply := client.ask(request(str(n))))] == [
+        ("", ""),
+        ("ab", ""),
+        ("4\n2", "length"),
+    ]
+
+
+def test_replies_on_a_tape(tmp_path: Path) -> None:
+    """Known to the next one by request, whatever the server; what is not there, and a tape that cannot be written, is a fault."""
+    asked = [Request(model="m", messages=({"role": "user", "content": text},)) for text in "ab"]
+    tape = RecordedReplies(tmp_path / "new" / "folder" / "tape.jsonl", "record")
+    assert tape.get(asked[0]) is None
+    for at, request in enumerate(asked):
+        tape.put(request, Reply(text=str(at), n_prompt_tokens=7))
+    assert [tape.get(request) for request in asked] == [Reply(text=str(at), n_prompt_tokens=7) for at in range(2)]
+    again = RecordedReplies(tmp_path / "new" / "folder" / "tape.jsonl")
+    assert [again.get(request) for request in asked] == [Reply(text=str(at), n_prompt_tokens=7, known=True) for at in range(2)]
+    with pytest.raises(FaultError, match=r"tape\.jsonl contains no reply"):
+        again.get(replace(asked[0], sample=1))
+    with pytest.raises(FaultError, match=r"the cassette x cannot be written: ") as raised:
+        RecordedReplies(tmp_path / "new" / "folder" / "tape.jsonl" / "x", "record").put(asked[0], Reply(text=""))
+    assert raised.value.fault.code == "JUDGE_FAILED"
+
+
 def test_a_reply_may_be_as_long_as_the_bound(serve: Serve) -> None:
     """One byte more is no reply, and it is said how long one may be; the sockets are those of calls under way."""
     server = serve(lambda *_: Say(raw=b"x" * (1 << 20)))
@@ -507,17 +732,6 @@ def test_a_reply_may_be_as_long_as_the_bound(serve: Serve) -> None:
         send(f"{server.base_url}/chat/completions", b"{}", most_bytes=(1 << 20) - 1, **sent)
     assert not open_sockets
     assert [one for one in {*threading.enumerate()} - before if isinstance(one, threading.Timer) and not one.finished.is_set()] == []
-
-
-def test_what_is_asked_of_a_server_and_of_a_proxy(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The path with its query, at least a slash; a proxy is told the whole address."""
-    server = serve(lambda *_: GOOD)
-    address = server.base_url.removesuffix("/v1")
-    monkeypatch.setenv("http_proxy", address)
-    monkeypatch.delenv("no_proxy", raising=False)
-    for url in (address, f"{address}?a=1", f"{address}/v1/x?a=1", "http://judge.example:99/v1?a=1"):
-        assert send(url, b"{}", {}, timeout_seconds=10.0).status == 200
-    assert server.paths == ["/", "/?a=1", "/v1/x?a=1", "http://judge.example:99/v1?a=1"]
 
 
 @pytest.mark.parametrize(
@@ -531,16 +745,6 @@ def test_what_is_asked_of_a_server_and_of_a_proxy(serve: Serve, monkeypatch: pyt
 def test_why_there_is_no_response(error: Exception, why: str) -> None:
     """In a few words, also as the text of the error."""
     assert _kind(error) == str(TransportError(why)) == why
-
-
-def test_a_reply_has_at_most_8_mib(serve: Serve, judge_at: Make) -> None:
-    """A longer one is not kept in memory: neither of a question nor of another address."""
-    server = serve(lambda *_: Say(raw=b" " * ((8 << 20) + 1)))
-    client = judge_at(server, retries=0).client
-    with pytest.raises(FaultError, match="the reply is longer than 8 MiB"):
-        client.ask(request())
-    with pytest.raises(FaultError, match="the reply is longer than 8 MiB"):
-        client.endpoint.call("POST", server.base_url, b"{}")
 
 
 def test_a_call_waits_for_a_free_place_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -565,45 +769,3 @@ def test_a_call_waits_for_a_free_place_and_no_longer(monkeypatch: pytest.MonkeyP
         thread.join(20)
         assert begun.is_set()
         assert not thread.is_alive()
-
-
-class Refusing:
-    """A batch API of which every look is refused with a status, or that gives another answer."""
-
-    def __init__(self, why: str) -> None:
-        self.why = why
-
-    def look(self, *_: Any) -> Any:
-        """The state of a batch."""
-        if self.why.startswith("HTTP"):
-            raise FaultError("JUDGE_FAILED", f"the judge answered {self.why}")
-        raise {"value": ValueError, "key": KeyError, "type": TypeError, "attribute": AttributeError}[self.why]
-
-
-@pytest.mark.parametrize("status", [*range(399, 432), *range(499, 505), 529])
-def test_each_status(status: int) -> None:
-    """200 is a reply; some are asked again, some end all calls, the others this one; a batch that is gone is forgotten."""
-    client = Client(Settings(model="m", base_url="http://x", cache=""))
-    client._pace.allowed = 8.0
-    is_passing = status in (408, 409, 425, 429) or status >= 500
-    response = Response(status=status, headers={}, body=b'{"error": {"message": "no"}}')
-    words = {401: "the key is not accepted: no", 403: "the key has no right to this: no", 404: "no such address or model: no"}
-    if is_passing:
-        assert client._reply(response) == (None, f"the judge answered HTTP {status}: no")
-    else:
-        with pytest.raises(FaultError) as raised:
-            client._reply(response)
-        assert raised.value.fault.detail == f"the judge answered HTTP {status}: {words.get(status, 'no')}"
-    assert (client._refusal is not None) is (status in words)
-    assert client._pace.allowed == (4.0 if status in (429, 503, 529) else 8.0)
-    queue = BatchQueue(client.endpoint, Refusing(f"HTTP {status}"), None)  # type: ignore[arg-type]
-    assert queue._collect_replies({"id": "b", "keys": ["k"]}) is (status in (400, 401, 403, 404, 410))
-    assert queue._make_failure == {"k": f"the judge answered HTTP {status}"}
-
-
-@pytest.mark.parametrize("kind", ["value", "key", "type", "attribute"])
-def test_an_answer_to_a_batch_that_is_none(kind: str) -> None:
-    """The batch is over, and each of its requests says so."""
-    queue = BatchQueue(Client(Settings(model="m", base_url="http://x", cache="")).endpoint, Refusing(kind), None)  # type: ignore[arg-type]
-    assert queue._collect_replies({"id": "b", "keys": ["k", "l"]})
-    assert queue._make_failure == dict.fromkeys("kl", "the provider's answer to a batch is none")

@@ -1,11 +1,13 @@
 """Decisions: one verdict, several by repeats and models, pairs in both orders, batches of fields."""
 
 import json
+import math
+import pickle
 import re
 import statistics
-from collections import Counter
+from collections import Counter, namedtuple
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +23,9 @@ from evalsuite.scorers.judge import Judge, Settings, read_settings, semantic_com
 from evalsuite.scorers.judge.judge import Question
 from evalsuite.scorers.judge.replies import Verdict
 from evalsuite.scorers.judge.transport import Reply, Request
+from evalsuite.scorers.metrics import get_metric
+from evalsuite.scorers.metrics.chain import MetricBuilder
+from evalsuite.scorers.metrics.llm_judge import LlmJudge
 from tests.properties import examples
 from tests.scorers.judge.conftest import Serve
 from tests.scorers.judge.server import Say, completion, prompt_of
@@ -52,17 +57,8 @@ def test_the_variant_of_a_reply(serve: Serve, judge_at: Make, options: dict[str,
     assert llm_judge("x", judge_at(serve(saying("a 3, not 12 or 5"))), gold="y", **options).official == score
 
 
-def test_parameters_of_the_suite_go_into_the_body(serve: Serve, judge_at: Make) -> None:
-    """More keys are sent, and null takes one out."""
-    server = serve(saying("4"))
-    llm_judge("x", judge_at(server, parameters={"max_tokens": None, "max_completion_tokens": 9, "seed": 7}), gold="y")
-    (body,) = server.asked
-    assert "max_tokens" not in body
-    assert (body["max_completion_tokens"], body["seed"]) == (9, 7)
-
-
 def test_no_verdict_is_no_score(serve: Serve, judge_at: Make) -> None:
-    """A reply without a verdict is asked for once more; then the score is None with the raw text, never 0."""
+    """A reply without a verdict is asked for once more; then the score is None with the raw text, never 0, and a fault that says why."""
     server = serve(saying("I cannot decide."))
     score = llm_judge("x", judge_at(server), gold="y")
     assert (score.official, score.strict) == (None, None)
@@ -70,33 +66,10 @@ def test_no_verdict_is_no_score(serve: Serve, judge_at: Make) -> None:
     assert score.fault.code == "NO_VERDICT"
     assert score.details["judge"]["verdicts"] == [{"model": "m", "value": None, "label": "", "raw": "I cannot decide."}]
     assert len(server.asked) == 2
-
-
-def test_how_much_of_a_reply_is_kept(serve: Serve, judge_at: Make) -> None:
-    """300 characters in the verdicts, 4,000 in the transcript, also of the first reply, and 200 of the judge's reason."""
-    long = "I like it. " * 500
-    judge = llm_judge("x", judge_at(serve(saying(long))), gold="y").details["judge"]
-    [verdict], [row] = judge["verdicts"], judge["transcript"]
-    assert (verdict["raw"], row["reply"], row["unreadable"]) == (long[:300], long[:4000], long[:4000])
-    reply = json.dumps({"score": 4, "reason": long})
-    assert llm_judge("x", judge_at(serve(saying(reply))), gold="z").reason == f"the judge says 4 of 5: {long[:200]}"
-
-
-def test_a_second_try_may_bring_the_verdict(serve: Serve, judge_at: Make, caplog: pytest.LogCaptureFixture) -> None:
-    """The reply after an unreadable one counts; that one is logged, and quoted to the judge between marks of its own."""
-    caplog.set_level("DEBUG")
-    server = serve(saying("Hm.", "5", "Oh.", "5"))
-    assert [llm_judge(text, judge_at(server), gold="y").official for text in "xz"] == [1, 1]
-    assert "the judge's reply contains no verdict (it states no score): 'Hm.'" in caplog.messages
-    marks = [re.findall(r"\n<reply ([0-9a-f]{12})>\n(Hm\.|Oh\.)\n</reply \1>\n", prompt_of(body)) for body in server.asked]
-    assert [[text for _, text in found] for found in marks] == [[], ["Hm."], [], ["Oh."]]
-    assert marks[1][0][0] != marks[3][0][0]
-
-
-def test_a_reply_cut_by_the_limit_says_so(serve: Serve, judge_at: Make) -> None:
-    """Where the model ran out of tokens, the reason names max_tokens."""
-    server = serve(lambda *_: Say(raw=completion("Let me think", finish="length")))
-    assert "max_tokens" in llm_judge("x", judge_at(server), gold="y").reason
+    cut = serve(lambda *_: Say(raw=completion("Let me think", finish="length")))
+    assert "max_tokens" in llm_judge("y", judge_at(cut), gold="y").reason
+    with pytest.raises(FaultError, match="HTTP 400"):
+        llm_judge("x", judge_at(serve(lambda *_: Say(status=400)), models=("a", "b")), gold="y")
 
 
 def test_an_answer_that_gives_orders_is_fenced(serve: Serve, judge_at: Make) -> None:
@@ -230,12 +203,6 @@ def test_a_decision_is_a_plain_count(says: list[str], how: str, choice: bool) ->
     assert found.verdict.value == (expected if expected in values else next(iter(known), None))
 
 
-@pytest.mark.parametrize(("says", "why"), [("?", "contains no verdict: saw ?"), ("declines", "says that it cannot decide")])
-def test_one_verdict_that_is_none(says: str, why: str) -> None:
-    """The decision says what the only reply was."""
-    assert scripted([says])[0].decide(a_question()).why.endswith(why)
-
-
 @pytest.mark.parametrize(
     ("says", "value", "contradicts", "agreement"),
     [
@@ -268,58 +235,36 @@ def test_a_limit_of_cost() -> None:
         assert [request.sample for request in client.asked] == [0] * is_asked
 
 
-def test_silent_verdicts_have_no_vote(serve: Serve, judge_at: Make) -> None:
-    """One of three models that says nothing, or cannot be asked, is left out; two of three are too many."""
-    rules: dict[str, Any] = {"a": "5", "b": "?", "c": "5", "d": Say(status=400), "e": "none"}
-    server = serve(lambda body, _: rules[body["model"]])
-    assert llm_judge("x", judge_at(server, models=("a", "b", "c")), gold="y").official == 1
-    assert llm_judge("x", judge_at(server, models=("a", "d", "c")), gold="y").official == 1
-    assert llm_judge("x", judge_at(server, models=("a", "b", "e")), gold="y").official is None
-
-
-def test_all_models_unreachable_is_a_fault(serve: Serve, judge_at: Make) -> None:
-    """Where nobody could be asked the fault is the network's and not a missing verdict."""
-    with pytest.raises(FaultError, match="HTTP 400"):
-        llm_judge("x", judge_at(serve(lambda *_: Say(status=400)), models=("a", "b")), gold="y")
-
-
 @pytest.mark.parametrize(("word", "value", "category"), [("1", 1.0, "correct"), ("0", 0.0, "incorrect"), ("NA", None, "invalid")])
 def test_qa_correctness(serve: Serve, judge_at: Make, word: str, value: float | None, category: str) -> None:
-    """1, 0, and NA as no score; context, question and answer are shown."""
+    """1, 0, and NA as no score; context, question and answer are shown. Two of three verdicts decide, each asked for at temperature 0."""
     server = serve(saying(f'{{"verdict": "{word}"}}'))
     score = qa_correctness("in 1870", judge_at(server), context="The mill was built in 1870.", question="When?")
     assert (score.official, score.details["category"]) == (value, category)
     assert all(text in prompt_of(server.asked[0]) for text in ("in 1870", "The mill", "When?"))
+    server = serve(saying("1", "0", "1"))
+    score = qa_correctness("x", judge_at(server, repeats=3), context="c")
+    assert (score.official, score.details["judge"]["agreement"]) == (1, pytest.approx(2 / 3))
+    assert [(body["temperature"], body["max_tokens"]) for body in server.asked] == [(0, 100)] * 3
 
 
 CLAIM = '{"claims": [{"claim": "a", "supported": ?}]}'
 
 
 @pytest.mark.parametrize(
-    ("name", "right", "wrong", "most_tokens"),
-    [
-        ("qa_correctness", "1", "0", 100),
-        ("hallucination", CLAIM.replace("?", "true"), CLAIM.replace("?", "false"), 2000),
-    ],
+    ("said", "repeats", "value", "category"), [("1001", 2, 0.5, "equal"), ("1101", 2, 0.75, "mixed"), ("1?", 1, None, "invalid")]
 )
-def test_categories_have_a_majority(serve: Serve, judge_at: Make, name: str, right: str, wrong: str, most_tokens: int) -> None:
-    """Two of three verdicts decide, each asked for at temperature 0."""
-    server = serve(saying(right, wrong, right))
-    score = SCORERS.load(name).function("x", judge_at(server, repeats=3), context="c")
-    assert (score.official, score.details["judge"]["agreement"]) == (1, pytest.approx(2 / 3))
-    assert [(body["temperature"], body["max_tokens"]) for body in server.asked] == [(0, most_tokens)] * 3
-
-
-def preferring(text: str) -> Callable[[dict[str, Any], int], str]:
-    """A judge that prefers the summary with this text, wherever it stands."""
-    return lambda body, _: "0" if text in prompt_of(body).partition("<summary-1")[0] else "1"
+def test_the_category_of_a_pair(serve: Serve, judge_at: Make, said: str, repeats: int, value: float | None, category: str) -> None:
+    """The mean of several verdicts may be none of the three; without both orders nobody knows whether the place decided."""
+    score = summary_quality("a", judge_at(serve(saying(*said)), repeats=repeats, aggregate="mean"), gold="b", text="t")
+    assert (score.official, score.details["category"]) == (value, category)
+    if value is None:
+        assert score.reason == "NO_VERDICT: the judge's reply contains no verdict: it is none of the words that were offered"
 
 
 def test_summary_quality_asks_in_both_orders(serve: Serve, judge_at: Make) -> None:
     """A judge with a real preference gives the same verdict in both orders."""
-    server = serve(preferring("good one"))
-    alike = summary_quality("x", judge_at(serve(saying("1", "0", "0", "1")), repeats=2, aggregate="mean"), gold="y")
-    assert (alike.official, alike.details["category"]) == (0.5, "equal")
+    server = serve(lambda body, _: "0" if "good one" in prompt_of(body).partition("<summary-1")[0] else "1")
     better = summary_quality("the good one", judge_at(server), gold="the other", text="long text")
     assert (better.official, better.details["category"], better.details["order_disagreement"]) == (1.0, "candidate", False)
     worse = summary_quality("a bad one", judge_at(server), gold="the good one", question="long text")
@@ -328,31 +273,8 @@ def test_summary_quality_asks_in_both_orders(serve: Serve, judge_at: Make) -> No
     assert [("long text" in prompt_of(body), body["temperature"], body["max_tokens"]) for body in server.asked] == [(True, 0, 100)] * 4
 
 
-def test_a_preference_between_two_categories_is_mixed(serve: Serve, judge_at: Make) -> None:
-    """The mean of several verdicts may be none of the three."""
-    score = summary_quality("a", judge_at(serve(saying("1", "1", "0", "1")), repeats=2, aggregate="mean"), gold="b", text="t")
-    assert (score.official, score.details["category"]) == (0.75, "mixed")
-
-
-def test_a_liking_for_the_first_place_cancels_out(serve: Serve, judge_at: Make) -> None:
-    """A judge that always says 0 contradicts itself: 0.5, and the disagreement is reported."""
-    score = summary_quality("a", judge_at(serve(saying("0"))), gold="b", text="t")
-    assert (score.official, score.details["order_disagreement"]) == (0.5, True)
-    assert "order is swapped" in score.reason
-    tie = summary_quality("a", judge_at(serve(saying("tie")), cache=""), gold="b", text="t")
-    assert (tie.official, tie.details["order_disagreement"], tie.reason) == (0.5, False, "the judge's choice: equal")
-    assert score.details["judge"]["agreement"] == 0.5
-
-
-def test_a_pair_with_one_silent_order_is_no_verdict(serve: Serve, judge_at: Make) -> None:
-    """Without both orders nobody knows whether the place decided."""
-    score = summary_quality("a", judge_at(serve(saying("1", "?"))), gold="b", text="t")
-    assert (score.official, score.details["category"]) == (None, "invalid")
-    assert score.reason == "NO_VERDICT: the judge's reply contains no verdict: it is none of the words that were offered"
-
-
 def test_hallucination_names_the_claim(serve: Serve, judge_at: Make) -> None:
-    """0 with the unsupported claim in the reason, and all claims in the details."""
+    """0 with the unsupported claim in the reason, and all claims in the details; two of three verdicts decide."""
     reply = '{"claims": [{"claim": "built in 1870", "supported": true}, {"claim": "by a Dutch family", "supported": false}]}'
     score = hallucination("x", judge_at(serve(saying(reply))), context="The mill was built in 1870.")
     assert (score.official, score.details["category"]) == (0.0, "hallucination")
@@ -360,20 +282,14 @@ def test_hallucination_names_the_claim(serve: Serve, judge_at: Make) -> None:
     assert len(score.details["claims"]) == 2
     long = hallucination("x", judge_at(serve(saying(reply.replace("by", "by " * 99)))), context="c")
     assert long.reason == f"hallucination: not supported: {'by ' * 50}"
+    server = serve(saying(fine := reply.replace("false", "true"), reply, fine))
+    several = hallucination("y", judge_at(server, repeats=3), context="c")
+    assert (several.official, several.details["judge"]["agreement"]) == (1, pytest.approx(2 / 3))
+    assert [(body["temperature"], body["max_tokens"]) for body in server.asked] == [(0, 2000)] * 3
 
 
-@dataclass(frozen=True)
-class Item:
-    """What the trees hand over."""
-
-    path: str
-    gold: Any
-    extracted: Any
-
-
-def items(n: int) -> Sequence[Item]:
-    """n different pairs."""
-    return [Item("a.b", f"gold {i}", f"found {i}") for i in range(n)]
+Item = namedtuple("Item", "path gold extracted")  # what the trees hand over
+ITEMS = [Item("a.b", f"gold {i}", f"found {i}") for i in range(3)]
 
 
 def test_the_semantic_comparator_asks_many_pairs_at_once(serve: Serve, judge_at: Make) -> None:
@@ -382,7 +298,7 @@ def test_the_semantic_comparator_asks_many_pairs_at_once(serve: Serve, judge_at:
         lambda body, _: '{"results": ' + str([int("gold 1'" in line) for line in prompt_of(body).splitlines() if "gold=" in line]) + "}"
     )
     comparator = semantic_comparator(judge_at(server), most_pairs=2)
-    pairs = [*items(3), items(3)[1]]
+    pairs = [*ITEMS, ITEMS[1]]
     assert comparator.judge_batch(pairs) == [0.0, 1.0, 0.0, 1.0]
     assert len(server.asked) == 2
     assert "1. field='a.b' gold='gold 0' extracted='found 0'" in prompt_of(server.asked[0])
@@ -396,13 +312,13 @@ def test_the_semantic_comparator_asks_many_pairs_at_once(serve: Serve, judge_at:
 @pytest.mark.parametrize("reply", ['{"results": [1]}', '{"results": [1, 1, 1]}', "yes"], ids=["short", "long", "no list"])
 def test_a_batch_of_another_length_is_no_verdict(serve: Serve, judge_at: Make, reply: str) -> None:
     """Nobody knows which pair a missing verdict belongs to, so none has one."""
-    assert semantic_comparator(judge_at(serve(saying(reply)))).judge_batch(items(2)) == [None, None]
+    assert semantic_comparator(judge_at(serve(saying(reply)))).judge_batch(ITEMS[:2]) == [None, None]
 
 
 def test_one_unclear_pair_leaves_the_others(serve: Serve, judge_at: Make) -> None:
     """An entry that is neither 0 nor 1 is None, the others count, unless the check takes all of the record back."""
     judge = judge_at(serve(saying('{"results": [1, "?"]}')))
-    assert semantic_comparator(judge).judge_batch(items(2)) == [1.0, None]
+    assert semantic_comparator(judge).judge_batch(ITEMS[:2]) == [1.0, None]
     field = {"type": "string", "x-eval-compare": "semantic"}
     gold, found = {"a": "New York", "b": "Rome"}, {"a": "NYC", "b": "the city"}
     how = {"judge": judge, "gold": gold, "schema": {"type": "object", "properties": {"a": field, "b": field}}}
@@ -422,38 +338,8 @@ def test_how_pairs_are_asked(serve: Serve, judge_at: Make) -> None:
     assert ["[... cut]" in prompt_of(body) for body in server.asked] == [False, True]
 
 
-@pytest.mark.parametrize("name", JUDGED)
-def test_the_judge_is_no_parameter_of_gold(name: str) -> None:
-    """It is handed over by the run; a gold file cannot name one."""
-    assert "judge" not in SCORERS.load(name).parameters
-
-
-@pytest.mark.parametrize(
-    ("parameters", "says"),
-    [
-        ({"scale": [5, 1]}, "scale"),
-        ({"scale": [1]}, "scale"),
-        ({"scale": [3, 3]}, "scale"),
-        ({"scale": [-5, 0]}, "scale"),
-        ({"prompt": "{{anser}}"}, "'anser'"),
-        ({"extractor": "("}, "regular expression"),
-        ({"reply": "yes_no", "from_zero": True}, "yes_no"),
-        ({"temperatur": 1}, "unknown parameter"),
-    ],
-)
-def test_bad_parameters_are_found_when_gold_is_read(parameters: dict[str, Any], says: str) -> None:
-    """A scale, prompt or pattern that cannot be meant is a problem of gold before anybody is asked."""
-    assert any(says in problem.message for problem in check_parameters(SCORERS.load("llm_judge"), parameters))
-    assert list(check_parameters(SCORERS.load("llm_judge"), {"scale": [0, 1]})) == []
-
-
-LEAST = {"timeout_seconds": 0.001, "concurrency": 1, "repeats": 1, "most_chars": 1} | dict.fromkeys(
-    (
-        *("requests_per_minute", "tokens_per_minute", "retries", "backoff_seconds", "price_per_1k_prompt"),
-        *("price_per_1k_completion", "max_cost"),
-    ),
-    0,
-)
+AT_LEAST_0 = "requests_per_minute tokens_per_minute retries backoff_seconds price_per_1k_prompt price_per_1k_completion max_cost"
+LEAST = {"timeout_seconds": 0.001, "concurrency": 1, "repeats": 1, "most_chars": 1, **dict.fromkeys(AT_LEAST_0.split(), 0)}
 
 
 @pytest.mark.parametrize(("key", "least"), LEAST.items())
@@ -468,12 +354,102 @@ def test_the_least_that_a_setting_may_be(key: str, least: float) -> None:
 def test_settings_have_defaults() -> None:
     """An empty section is all defaults, and `cache: false` keeps no cache."""
     assert read_settings({}) == Settings()
-    usual = {"timeout_seconds": 60, "concurrency": 8, "retries": 4, "backoff_seconds": 0.5, "repeats": 1, "most_chars": 60_000}
-    assert {key: value for key, value in asdict(Settings()).items() if value} == {
-        **usual,
-        "provider": "openai",
-        "aggregate": "auto",
-        "cache": ".evalsuite/judge",
-        "cassette_mode": "replay",
+    usual: dict[str, Any] = {
+        "timeout_seconds": 60,
+        "concurrency": 8,
+        "retries": 4,
+        "backoff_seconds": 0.5,
+        "repeats": 1,
+        "most_chars": 60_000,
     }
+    usual |= {"provider": "openai", "aggregate": "auto", "cache": ".evalsuite/judge", "cassette_mode": "replay"}
+    assert {key: value for key, value in asdict(Settings()).items() if value} == usual
     assert read_settings({"cache": False}).cache == ""
+
+
+def test_it_is_a_callable_metric(serve: Serve, tmp_path: Path) -> None:
+    """(prediction, reference) -> float, several references in one prompt, model in the signature; a composite weighs it."""
+    server = serve(lambda *_: '{"score": 4}')
+    settings = Settings(base_url=server.base_url, cache=str(tmp_path))
+    metric = get_metric("llm_judge", model="m", base_url=server.base_url, settings=Settings(cache=str(tmp_path)))
+    assert metric("x", ["y", "z"]) == 0.8
+    assert "y\n(or)\nz" in prompt_of(server.asked[0])
+    assert "models:m" in metric.signature
+    assert pickle.loads(pickle.dumps(metric))("x", ["y", "z"]) == 0.8
+    built = MetricBuilder().exact_match(weight=0.6).llm_judge(weight=0.4, model="m", settings=settings, from_zero=True).build()
+    assert built("Oslo", "Oslo") == pytest.approx(0.6 + 0.4 * 0.75)
+    # Silence or a refused call is None with a reason, NaN as a plain float.
+    for says in ("Hm.", Say(status=400)):
+        silent = LlmJudge(model="m", base_url=serve(lambda *_, says=says: says).base_url, settings=Settings(cache=""))  # type: ignore[misc]
+        measured = silent.detailed_evaluate("x", "y")
+        assert (measured.value, bool(measured.reason), math.isnan(silent("x", "y"))) == (None, True, True)
+
+
+def test_parameters_of_the_suite_go_into_the_body(serve: Serve, judge_at: Make) -> None:
+    """More keys are sent, and null takes one out."""
+    server = serve(saying("4"))
+    llm_judge("x", judge_at(server, parameters={"max_tokens": None, "max_completion_tokens": 9, "seed": 7}), gold="y")
+    (body,) = server.asked
+    assert "max_tokens" not in body
+    assert (body["max_completion_tokens"], body["seed"]) == (9, 7)
+
+
+def test_how_much_of_a_reply_is_kept(serve: Serve, judge_at: Make) -> None:
+    """300 characters in the verdicts, 4,000 in the transcript, also of the first reply, and 200 of the judge's reason."""
+    long = "I like it. " * 500
+    judge = llm_judge("x", judge_at(serve(saying(long))), gold="y").details["judge"]
+    [verdict], [row] = judge["verdicts"], judge["transcript"]
+    assert (verdict["raw"], row["reply"], row["unreadable"]) == (long[:300], long[:4000], long[:4000])
+    reply = json.dumps({"score": 4, "reason": long})
+    assert llm_judge("x", judge_at(serve(saying(reply))), gold="z").reason == f"the judge says 4 of 5: {long[:200]}"
+
+
+def test_a_second_try_may_bring_the_verdict(serve: Serve, judge_at: Make, caplog: pytest.LogCaptureFixture) -> None:
+    """The reply after an unreadable one counts; that one is logged, and quoted to the judge between marks of its own."""
+    caplog.set_level("DEBUG")
+    server = serve(saying("Hm.", "5", "Oh.", "5"))
+    assert [llm_judge(text, judge_at(server), gold="y").official for text in "xz"] == [1, 1]
+    assert "the judge's reply contains no verdict (it states no score): 'Hm.'" in caplog.messages
+    marks = [re.findall(r"\n<reply ([0-9a-f]{12})>\n(Hm\.|Oh\.)\n</reply \1>\n", prompt_of(body)) for body in server.asked]
+    assert [[text for _, text in found] for found in marks] == [[], ["Hm."], [], ["Oh."]]
+    assert marks[1][0][0] != marks[3][0][0]
+
+
+@pytest.mark.parametrize(("says", "why"), [("?", "contains no verdict: saw ?"), ("declines", "says that it cannot decide")])
+def test_one_verdict_that_is_none(says: str, why: str) -> None:
+    """The decision says what the only reply was."""
+    assert scripted([says])[0].decide(a_question()).why.endswith(why)
+
+
+def test_silent_verdicts_have_no_vote(serve: Serve, judge_at: Make) -> None:
+    """One of three models that says nothing, or cannot be asked, is left out; two of three are too many."""
+    rules: dict[str, Any] = {"a": "5", "b": "?", "c": "5", "d": Say(status=400), "e": "none"}
+    server = serve(lambda body, _: rules[body["model"]])
+    assert llm_judge("x", judge_at(server, models=("a", "b", "c")), gold="y").official == 1
+    assert llm_judge("x", judge_at(server, models=("a", "d", "c")), gold="y").official == 1
+    assert llm_judge("x", judge_at(server, models=("a", "b", "e")), gold="y").official is None
+
+
+def test_a_liking_for_the_first_place_cancels_out(serve: Serve, judge_at: Make) -> None:
+    """A judge that always says 0 contradicts itself: 0.5, and the disagreement is reported."""
+    score = summary_quality("a", judge_at(serve(saying("0"))), gold="b", text="t")
+    assert (score.official, score.details["order_disagreement"]) == (0.5, True)
+    assert "order is swapped" in score.reason
+    tie = summary_quality("a", judge_at(serve(saying("tie")), cache=""), gold="b", text="t")
+    assert (tie.official, tie.details["order_disagreement"], tie.reason) == (0.5, False, "the judge's choice: equal")
+    assert score.details["judge"]["agreement"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        *(({"scale": scale}, "scale") for scale in ([5, 1], [1], [3, 3], [-5, 0])),
+        ({"prompt": "{{anser}}"}, "'anser'"), ({"extractor": "("}, "regular expression"),
+        ({"reply": "yes_no", "from_zero": True}, "yes_no"), ({"temperatur": 1}, "unknown parameter"),
+    ],
+)  # fmt: skip
+def test_bad_parameters_are_found_when_gold_is_read(parameters: dict[str, Any], says: str) -> None:
+    """A scale, prompt or pattern that cannot be meant is a problem of gold before anybody is asked; the judge is none of the parameters."""
+    assert any(says in problem.message for problem in check_parameters(SCORERS.load("llm_judge"), parameters))
+    assert list(check_parameters(SCORERS.load("llm_judge"), {"scale": [0, 1]})) == []
+    assert ["judge" in SCORERS.load(name).parameters for name in JUDGED] == [False] * 4

@@ -10,10 +10,10 @@ import pytest
 
 from evalsuite.cli import main
 from tests.reports.viewer.served import ask, viewer
-from tests.scorers.judge.conftest import KEY, Serve
+from tests.scorers.judge.conftest import Serve, judged, section, write_rows
 from tests.scorers.judge.server import Say, Server, prompt_of
 
-pytestmark = pytest.mark.usefixtures("shared_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server", "here")
 
 N_TEXTS, N_ASKED = 3, 4
 Outage = Callable[[dict[str, Any]], Say | str]
@@ -38,42 +38,25 @@ OUTAGES: dict[str, tuple[Outage, int]] = {
 EACH = [pytest.param(name, marks=() if name == "half down" else pytest.mark.slow) for name in OUTAGES]
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to work in, with the key in the environment."""
-    monkeypatch.setenv("TEST_JUDGE_KEY", KEY)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def _write(path: Path, lines: list[dict[str, Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-
-
-def _set_up(place: Path, server: Server, n_judged: int, **judge: Any) -> dict[str, Any]:
-    """Gold of texts and questions, and of questions alone; `a` and `b` differ in what the judge does not judge. Returns the section."""
-    section = {"base_url": server.base_url, "model": "m", "key_env": "TEST_JUDGE_KEY", "retries": 0, "timeout_seconds": 0.2, **judge}
+def _set_up(server: Server, n_judged: int) -> None:
+    """Gold of texts and questions, and of questions alone; `a` and `b` differ in what the judge does not judge."""
+    own = json.dumps({"judge": section(server.base_url, retries=0, timeout_seconds=0.2)})
     texts = [{"instance_id": f"s{n}", "evaluation": {"func": "string_match", "parameters": {"gold": "Paris"}}} for n in range(N_TEXTS)]
-    asked = [
-        {"instance_id": f"j{n}", "question": f"Question {n}?", "evaluation": {"func": "llm_judge", "parameters": {"gold": "Paris"}}}
-        for n in range(N_ASKED)
-    ]
+    asked = [{"instance_id": f"j{n}", "question": f"Question {n}?", "evaluation": judged()} for n in range(N_ASKED)]
     for gold, lines in (("gold", texts + asked), ("judge_only", asked)):
-        _write(place / gold / "x_eval.jsonl", lines)
-        (place / gold / "suite.yaml").write_text(json.dumps({"judge": section}))
+        write_rows(Path(gold, "x_eval.jsonl"), lines)
+        Path(gold, "suite.yaml").write_text(own)
     for name, word in (("a", "Paris"), ("b", "Rome, or something else")):
         said = ["Paris", "Paris", "Rome", *("Paris" if n < n_judged else word for n in range(N_ASKED))]
         rows = [
             {"instance_id": line["instance_id"], "answer_type": "answer", "answer_or_path": text}
             for line, text in zip(texts + asked, said, strict=True)
         ]
-        _write(place / name / "results_metadata.jsonl", rows)
-        _write(place / f"{name}.jsonl", [{"candidate_output": text} for text in said[N_TEXTS:]])
-    _write(place / "cases.jsonl", [{"input": f"Question {n}?", "reference_output": "Paris"} for n in range(N_ASKED)])
-    (place / "of_judge").mkdir()
-    (place / "of_judge/suite.yaml").write_text(json.dumps({"judge": section}))
-    return section
+        write_rows(Path(name, "results_metadata.jsonl"), rows)
+        write_rows(Path(f"{name}.jsonl"), [{"candidate_output": text} for text in said[N_TEXTS:]])
+    write_rows(Path("cases.jsonl"), [{"input": f"Question {n}?", "reference_output": "Paris"} for n in range(N_ASKED)])
+    Path("of_judge").mkdir()
+    Path("of_judge/suite.yaml").write_text(own)
 
 
 def _called(capsys: pytest.CaptureFixture[str], words: str, code: int) -> list[str]:
@@ -89,11 +72,11 @@ def _without_names(text: str) -> str:
 
 
 @pytest.mark.parametrize("outage", EACH)
-def test_no_figure_moves_with_what_nobody_judged(outage: str, place: Path, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_figure_moves_with_what_nobody_judged(outage: str, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     """run, gates, runs list, compare, leaderboard, suite run say the same of two submissions that differ only there; exit 4, never a 0."""
     rule, n_judged = OUTAGES[outage]
     server = serve(lambda body, _: rule(body))
-    _set_up(place, server, n_judged)
+    _set_up(server, n_judged)
     n, total = N_TEXTS + n_judged, N_TEXTS + N_ASKED
     printed, stored = [], []
     for name in ("a", "b"):
@@ -115,7 +98,7 @@ def test_no_figure_moves_with_what_nobody_judged(outage: str, place: Path, serve
     assert [(row["rank"], row["score"], row["n_judged"]) for row in board["rows"]] == [(None, stored[0]["score"], n)] * 2
     listed = [line.partition("  ")[2] for line in _called(capsys, "runs list", 0)]
     assert len({_without_names(line) for line in listed}) == 1
-    with viewer(place) as address:
+    with viewer(Path.cwd()) as address:
         suites = ask(address, "/api/v1/test_suites").json["test_suites"]
         for page in ("/", "/suites/" + next(one["id"] for one in suites if one["name"] == "gold")):
             figures = re.findall(r"(\d+\.\d) %\s*<span class=\"sub\">judged (\d+/\d+)", ask(address, page).body)
@@ -126,10 +109,10 @@ def test_no_figure_moves_with_what_nobody_judged(outage: str, place: Path, serve
     assert len({_without_names(line.partition(": ")[2].partition(", saved")[0]) for line in suite}) == 1
 
 
-def test_an_answer_without_a_verdict_is_wrong_where_that_is_said(place: Path, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_answer_without_a_verdict_is_wrong_where_that_is_said(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     """`--invalid-as zero` counts it as 0 with its code, in a run of another signature that verifies; what was not asked stays unjudged."""
     server = serve(lambda body, _: "Hm." if "Question 0" in prompt_of(body) else Say(status=500))
-    _set_up(place, server, 0)
+    _set_up(server, 0)
     _called(capsys, "run a --gold gold --isolation none -q --out null --invalid-as null", 4)
     _called(capsys, "run a --gold gold --isolation none -q --out zero --invalid-as zero", 4)
     rows = {row["instance_id"]: row for row in map(json.loads, Path("zero/results.jsonl").read_text().splitlines())}
@@ -143,6 +126,6 @@ def test_an_answer_without_a_verdict_is_wrong_where_that_is_said(place: Path, se
     assert "matches its claims: in part, 4 not verified (exit 4)" in _called(capsys, "verify zero", 4)[-1]
     _called(capsys, "compare null zero", 2)
     # Scored again it stays so.
-    _called(capsys, f"rescore {place}/zero --isolation none -q --runs again", 4)
+    _called(capsys, f"rescore {Path.cwd()}/zero --isolation none -q --runs again", 4)
     (again,) = Path("again").glob("*/run.json")
     assert json.loads(again.read_text())["signature"] == zero["signature"]

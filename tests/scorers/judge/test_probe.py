@@ -12,10 +12,10 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.scorers.judge import Judge, Settings
 from evalsuite.scorers.judge.probe import _PADDING, CASES, NAMES, Lean, Probe, keep_probe, kept_probe, probe
-from tests.scorers.judge.conftest import Serve
+from tests.scorers.judge.conftest import Serve, judged, write_folders
 from tests.scorers.judge.server import Say, prompt_of
 
-pytestmark = pytest.mark.usefixtures("shared_fork_server")
+pytestmark = pytest.mark.usefixtures("shared_fork_server", "here")
 
 OWN = "In short: "
 
@@ -70,12 +70,6 @@ class Biased:
         return 0 if self.gives_way("position") else "tie"
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder of the test."""
-    monkeypatch.chdir(tmp_path)
-
-
 def probed(capsys: pytest.CaptureFixture[str], base_url: str) -> dict[str, float]:
     """The points that `evalsuite judge probe` finds."""
     Path("own.yaml").write_text(f"base_url: {base_url}\nmodel: m\nbackoff_seconds: 0.001\n")
@@ -115,11 +109,7 @@ def test_runs_show_what_was_found(serve: Serve, capsys: pytest.CaptureFixture[st
     """The next run of the same judge has it in `run.json` and beside its score; one of another model has not."""
     server = serve(Biased(position=0.3))
     probed(capsys, server.base_url)
-    for folder in ("gold", "answers"):
-        Path(folder).mkdir()
-    Path("gold/q_eval.jsonl").write_text(json.dumps({"instance_id": "q", "evaluation": {"func": "llm_judge", "parameters": {"gold": "a"}}}))
-    answer = {"instance_id": "q", "answer_type": "answer", "answer_or_path": "b"}
-    Path("answers/results_metadata.jsonl").write_text(json.dumps(answer))
+    write_folders(None, [judged()], ["b"])
     assert main(["run", "answers", "--gold", "gold", "--judge", "own.yaml", "--out", "kept", "--isolation", "none"]) == 0
     assert "m probed: position +30, length +0" in capsys.readouterr().out
     assert json.loads(Path("kept/run.json").read_text())["judge"]["probe"]["m"]["position"] == 30

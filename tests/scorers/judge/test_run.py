@@ -1,16 +1,16 @@
-"""Whole runs with a judge: verdicts become results, silence an interval, and a killed run asks only for what it lacks."""
+"""Whole runs with a judge: verdicts become results, silence an interval; alone, as a part, and with settings from several files."""
 
 import json
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import evalsuite
 from evalsuite.cli import main
 from evalsuite.core.disk_cache import FILE
 from evalsuite.reports import encode
@@ -21,49 +21,10 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import Run, run
 from tests.conftest import ROOT
 from tests.processes import started
-from tests.scorers.judge.conftest import KEY, Serve
+from tests.scorers.judge.conftest import KEY, Serve, judged, section, write_folders
 from tests.scorers.judge.server import Say, completion, prompt_of
 
-pytestmark = pytest.mark.usefixtures("shared_fork_server")
-
-NAMES = ("llm_judge", "qa_correctness", "summary_quality", "hallucination")
-Make = Callable[..., tuple[Path, Path]]
-
-
-@pytest.fixture(autouse=True)
-def table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The key in the environment, runs and caches in a folder of the test."""
-    monkeypatch.setenv("TEST_JUDGE_KEY", KEY)
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def folders(tmp_path: Path) -> Make:
-    """Writes gold and a submission: instances q0..., each with its evaluation and its answer."""
-
-    def write(judge: dict[str, Any] | None, evaluations: list[Any], answers: list[str]) -> tuple[Path, Path]:
-        gold, submission = tmp_path / "gold", tmp_path / "submission"
-        gold.mkdir(exist_ok=True)
-        submission.mkdir(exist_ok=True)
-        lines = [{"instance_id": f"q{n}", "instruction": f"Question {n}?", "evaluation": e} for n, e in enumerate(evaluations)]
-        (gold / "x_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        if judge is not None:
-            (gold / "suite.yaml").write_text(json.dumps({"judge": judge}))
-        rows = [{"instance_id": f"q{n}", "answer_type": "answer", "answer_or_path": text} for n, text in enumerate(answers)]
-        (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return submission, gold
-
-    return write
-
-
-def section(base_url: str, **more: Any) -> dict[str, Any]:
-    """A `judge:` section that reaches the server."""
-    return {"base_url": base_url, "model": "m", "key_env": "TEST_JUDGE_KEY", "backoff_seconds": 0.001, **more}
-
-
-def judged(gold: str = "Paris", **more: Any) -> dict[str, Any]:
-    """An `llm_judge` entry."""
-    return {"func": "llm_judge", "parameters": {"gold": gold, **more}}
+pytestmark = pytest.mark.usefixtures("shared_fork_server", "here")
 
 
 def scored(submission: Path, gold: Path, **options: Any) -> Run:
@@ -77,11 +38,11 @@ def by_grade(body: dict[str, Any], _: int) -> str:
     return f'{{"score": {answer[-1]}}}' if answer[-1].isdigit() else "Hm."
 
 
-def test_verdicts_become_results(serve: Serve, folders: Make) -> None:
+def test_verdicts_become_results(serve: Serve) -> None:
     """Scores stand in gold order beside other scorers; silence is `unscored` and widens the interval; a missing answer asks nothing."""
     server = serve(by_grade)
     match = {"func": "string_match", "parameters": {"gold": "Oslo"}}
-    where = folders(section(server.base_url), [judged(), judged(), match, judged(), judged()], ["a5", "a3", "in Oslo", "silent"])
+    where = write_folders(section(server.base_url), [judged(), judged(), match, judged(), judged()], ["a5", "a3", "in Oslo", "silent"])
     finished = scored(*where)
     assert [(r.instance_id, r.status, r.score) for r in finished.results] == [
         ("q0", "scored", 1.0),
@@ -97,11 +58,11 @@ def test_verdicts_become_results(serve: Serve, folders: Make) -> None:
     assert len(server.asked) == 4
 
 
-def test_pages_show_what_the_judge_was_asked_and_replied(serve: Serve, folders: Make, tmp_path: Path) -> None:
+def test_pages_show_what_the_judge_was_asked_and_replied(serve: Serve, tmp_path: Path) -> None:
     """Prompt, raw reply and reading of each verdict stand in the page, of a composite too; of a hidden suite nothing does."""
     server = serve(lambda _, number: '{"score": 4, "why": "<b>near</b>"}' if number % 2 else "I cannot <say>.")
     mixed = {"func": "composite", "parameters": {"gold": "Oslo", "parts": [{"llm_judge": {}}, {"f1": {}}], "on_missing": "zero"}}
-    where = folders(section(server.base_url, repeats=2), [judged(gold="Paris or so"), mixed], ["a city", "a town"])
+    where = write_folders(section(server.base_url, repeats=2), [judged(gold="Paris or so"), mixed], ["a city", "a town"])
     record = record_of_run(scored(*where))
     page = b"".join(encode(run_document(record), ".html")).decode()
     assert page.count("Prompts and replies of the judge") >= 1
@@ -115,11 +76,11 @@ def test_pages_show_what_the_judge_was_asked_and_replied(serve: Serve, folders: 
     assert not any(text in hidden for text in ("Question 0?", "Paris or so", "near"))
 
 
-def test_two_checks_of_one_instance(serve: Serve, folders: Make) -> None:
+def test_two_checks_of_one_instance(serve: Serve) -> None:
     """The better of a judge and a plain check counts; where the plain one is right, a silent judge does not matter."""
     server = serve(by_grade)
     match = {"func": "string_match", "parameters": {"gold": "Oslo"}}
-    where = folders(section(server.base_url), [[match, judged()]] * 3, ["a3", "Oslo silent", "silent"])
+    where = write_folders(section(server.base_url), [[match, judged()]] * 3, ["a3", "Oslo silent", "silent"])
     assert [(r.status, r.score) for r in scored(*where).results] == [("scored", 0.6), ("scored", 1.0), ("unscored", None)]
 
 
@@ -131,10 +92,10 @@ def test_two_checks_of_one_instance(serve: Serve, folders: Make) -> None:
         ({"model": "m", "base_url": "http://127.0.0.1:9/v1", "key_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE"),
     ],
 )
-def test_no_judge_is_unscored_with_a_hint(folders: Make, judge: dict[str, Any] | None, says: str) -> None:
+def test_no_judge_is_unscored_with_a_hint(judge: dict[str, Any] | None, says: str) -> None:
     """Without a judge nothing crashes: the instance is unscored, the reason names the key, and the others are scored."""
     match = {"func": "string_match", "parameters": {"gold": "Oslo"}}
-    finished = scored(*folders(judge, [judged(), match], ["a5", "Oslo"]))
+    finished = scored(*write_folders(judge, [judged(), match], ["a5", "Oslo"]))
     first, second = finished.results
     assert (first.status, first.score, first.fault) == ("unscored", None, "NO_JUDGE")
     assert says in first.reason
@@ -142,27 +103,25 @@ def test_no_judge_is_unscored_with_a_hint(folders: Make, judge: dict[str, Any] |
     assert second.score == 1
 
 
-def test_a_judge_that_is_down_leaves_all_unscored(serve: Serve, folders: Make) -> None:
+def test_a_judge_that_is_down_leaves_all_unscored(serve: Serve) -> None:
     """HTTP 500 for ever: every judged instance is unscored with the reason, none is 0."""
     server = serve(lambda *_: Say(status=500))
-    finished = scored(*folders(section(server.base_url, retries=1), [judged()] * 12, [f"a{n}" for n in range(12)]))
+    finished = scored(*write_folders(section(server.base_url, retries=1), [judged()] * 12, [f"a{n}" for n in range(12)]))
     assert {(r.status, r.score, r.fault) for r in finished.results} == {("unscored", None, "JUDGE_FAILED")}
     assert (finished.summary.chosen.low, finished.summary.chosen.high) == (0, 1)
 
 
-def test_a_cache_that_cannot_be_written_is_named(serve: Serve, folders: Make, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_named(serve: Serve) -> None:
     """The run has its scores; a warning counts the calls that the next one makes again, and there is none with a good cache."""
-    (tmp_path / "blocked").write_text("")
-    for cache, expected in (("blocked", 1), ("good", 0)):
-        where = folders(section(serve(by_grade).base_url, cache=str(tmp_path / cache)), [judged()] * 2, ["a1", "a2"])
-        finished = scored(*where)
+    Path("blocked").touch()
+    says = ["judge.cache blocked cannot be written: another run makes 2 calls of this one again"]
+    for cache, expected in (("blocked", says), ("good", [])):
+        finished = scored(*write_folders(section(serve(by_grade).base_url, cache=cache), [judged()] * 2, ["a1", "a2"]))
         assert [result.score for result in finished.results] == [0.2, 0.4]
-        warnings = [text for text in finished.warnings if "judge.cache" in text]
-        says = f"judge.cache {tmp_path / cache} cannot be written: another run makes 2 calls of this one again"
-        assert warnings == [says] * expected
+        assert [text for text in finished.warnings if "judge.cache" in text] == expected
 
 
-def test_merged_shards_have_what_the_judge_cost_in_all(serve: Serve, folders: Make, tmp_path: Path) -> None:
+def test_merged_shards_have_what_the_judge_cost_in_all(serve: Serve, tmp_path: Path) -> None:
     """Calls, tokens and costs are added up; the served models are those of all shards."""
 
     def served(body: dict[str, Any], _: int) -> Say:
@@ -171,7 +130,7 @@ def test_merged_shards_have_what_the_judge_cost_in_all(serve: Serve, folders: Ma
 
     server = serve(served)
     prices = {"price_per_1k_prompt": 0.1, "price_per_1k_completion": 0.3, "cache": ""}
-    where = folders(section(server.base_url, **prices), [judged()] * 3, ["a2", "a1", "a3"])
+    where = write_folders(section(server.base_url, **prices), [judged()] * 3, ["a2", "a1", "a3"])
     for shard in (None, Shard(1, 2), Shard(2, 2)):
         scored(*where, out=tmp_path / f"run-{shard.i if shard else 0}", shard=shard)
     merge([tmp_path / "run-1", tmp_path / "run-2"], tmp_path / "merged")
@@ -181,10 +140,10 @@ def test_merged_shards_have_what_the_judge_cost_in_all(serve: Serve, folders: Ma
     assert (whole["calls"], whole["cost"] > 0) == (3, True)
 
 
-def test_a_second_run_asks_only_what_had_no_verdict_and_the_key_is_nowhere(serve: Serve, folders: Make, tmp_path: Path, capfd: Any) -> None:
+def test_a_second_run_asks_only_what_had_no_verdict_and_the_key_is_nowhere(serve: Serve, tmp_path: Path, capfd: Any) -> None:
     """The same run again has the same scores and asks the silent one alone; no file holds the key, and nothing printed does."""
     server = serve(by_grade)
-    where = folders(section(server.base_url), [judged()] * 4, ["a1", "a2", "a3", "silent"])
+    where = write_folders(section(server.base_url), [judged()] * 4, ["a1", "a2", "a3", "silent"])
     first, second = (scored(*where) for _ in range(2))
     assert [r.score for r in first.results] == [r.score for r in second.results] == [0.2, 0.4, 0.6, None]
     assert len(server.asked) == 5 + 2
@@ -196,7 +155,7 @@ def test_a_second_run_asks_only_what_had_no_verdict_and_the_key_is_nowhere(serve
     assert KEY not in "".join(capfd.readouterr())
 
 
-def test_a_killed_run_goes_on_from_the_cache(serve: Serve, folders: Make, tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_from_the_cache(serve: Serve, tmp_path: Path) -> None:
     """After a SIGKILL in the middle, the next run asks each question that had no reply, and no other one again."""
     three_answered = threading.Event()
 
@@ -207,7 +166,7 @@ def test_a_killed_run_goes_on_from_the_cache(serve: Serve, folders: Make, tmp_pa
         return Say(hang=True)
 
     server = serve(rule)
-    submission, gold = folders(section(server.base_url, concurrency=1), [judged()] * 6, [f"a{n % 5 + 1}" for n in range(6)])
+    submission, gold = write_folders(section(server.base_url, concurrency=1), [judged()] * 6, [f"a{n % 5 + 1}" for n in range(6)])
     code = (
         "from pathlib import Path\nfrom evalsuite.runs.run_options import RunOptions as Options; from evalsuite.runs.scoring import run\n"
         f"run(Path({str(submission)!r}), Path({str(gold)!r}), Options(isolation='none'))"
@@ -227,7 +186,7 @@ def test_a_killed_run_goes_on_from_the_cache(serve: Serve, folders: Make, tmp_pa
     assert set(again).isdisjoint(answered)
 
 
-def test_a_resumed_run_says_what_all_its_tries_cost(serve: Serve, folders: Make, tmp_path: Path) -> None:
+def test_a_resumed_run_says_what_all_its_tries_cost(serve: Serve, tmp_path: Path) -> None:
     """The first try meets an outage half way; the second asks the rest, and calls, tokens and cost are those of both."""
     down = [True]
 
@@ -236,7 +195,7 @@ def test_a_resumed_run_says_what_all_its_tries_cost(serve: Serve, folders: Make,
 
     server = serve(say)
     priced = section(server.base_url, price_per_1k_prompt=1, cache="", retries=0)
-    where = folders(priced, [judged() for _ in range(3)], ["a", "b", "c"])
+    where = write_folders(priced, [judged() for _ in range(3)], ["a", "b", "c"])
     first = scored(*where, out=tmp_path / "kept")
     assert first.judge is not None
     assert (first.judge["calls"], first.judge["cost"]) == (2, 0.2)
@@ -250,11 +209,11 @@ def test_a_resumed_run_says_what_all_its_tries_cost(serve: Serve, folders: Make,
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_judge_test_shows_the_wire_and_no_key(serve: Serve, folders: Make, capsys: pytest.CaptureFixture[str], provider: str) -> None:
+def test_judge_test_shows_the_wire_and_no_key(serve: Serve, capsys: pytest.CaptureFixture[str], provider: str) -> None:
     """Address, body, reply, time, reading and price stand there; where nobody answers it is exit 4 and says why."""
     reply = {"content": [{"type": "text", "text": '{"score": 5}'}], "usage": {"input_tokens": 100, "output_tokens": 10}, "model": "m-2026"}
     server = serve(lambda *_: '{"score": 5}' if provider == "openai" else Say(raw=json.dumps(reply).encode()))
-    folders(section(server.base_url, provider=provider, price_per_1k_prompt=1, models=["m", "n"]), [judged()], ["a"])
+    write_folders(section(server.base_url, provider=provider, price_per_1k_prompt=1, models=["m", "n"]), [judged()], ["a"])
     assert main(["judge", "test"]) == 0
     shown = capsys.readouterr().out
     for part in (
@@ -274,17 +233,153 @@ def test_judge_test_shows_the_wire_and_no_key(serve: Serve, folders: Make, capsy
     assert "refused" in found[0]["fault"]
 
 
-def test_judge_test_without_a_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing that says a judge is exit 2 with a hint; an unknown key has file, line and what was meant."""
-    assert main(["judge", "test"]) == 2
-    assert "no judge is configured" in capsys.readouterr().err
-    (tmp_path / "judge.yaml").write_text("model: m\nprovidr: azure\n")
-    assert main(["judge", "test"]) == 2
-    told = capsys.readouterr().err
-    assert "judge.yaml:2: unknown key 'providr'" in told
-    assert "did you mean 'provider'?" in told
-    (tmp_path / "judge.yaml").unlink()
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other/suite.yaml").write_text("judge: {modle: m}\n")
-    assert main(["judge", "test", "--gold", "other"]) == 2
-    assert "suite.yaml:1: unknown key" in capsys.readouterr().err
+PARTS = [{"exact_match": {}, "weight": 0.5}, {"llm_judge": {}, "weight": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("says", "on_missing", "fault"),
+    [
+        ("I would rather not say", "null", "UNDEFINED"),
+        *((Say(status=400), on_missing, "JUDGE_FAILED") for on_missing in ("null", "renormalise", "zero")),
+    ],
+)
+def test_composite_without_a_verdict_is_unscored(serve: Serve, says: Say | str, on_missing: str, fault: str) -> None:
+    """Silence is an interval, an outage nobody's 0: nothing stands in for the part, whatever is done with parts without a value."""
+    check = {"func": "composite", "parameters": {"gold": "Paris", "parts": PARTS, "on_missing": on_missing}}
+    [result] = scored(*write_folders(section(serve(lambda *_: says).base_url), [check], ["Paris"]), save=False).results
+    assert (result.status, result.score, result.fault) == ("unscored", None, fault)
+
+
+@pytest.mark.parametrize(
+    ("func", "parameters"),
+    [
+        ("jaro_winkler", {"prefix_weight": "much"}), ("pass_at_k", {"k": "2"}), ("composite", {"parts": ["f1"], "aggregation": 5}),
+        ("composite", {"parts": {"f1": 1}}), ("composite", {}), ("llm_judge", {"scale": "1-5"}),
+    ],
+)  # fmt: skip
+def test_wrong_parameters_beside_a_judge_are_golds_fault(func: str, parameters: dict[str, Any]) -> None:
+    """Whether a check asks the judge is looked at before it is scored; what cannot be made is a gold fault and no crash."""
+    [result] = scored(*write_folders(section("http://127.0.0.1:9"), [judged(func, **parameters)], ["x"]), save=False).results
+    assert (result.status, result.fault) == ("gold_fault", "BAD_SPEC")
+
+
+def test_semantic_fields_of_a_tree_ask_the_suites_judge(serve: Serve) -> None:
+    """Equal values are not asked; without a judge the answer is unscored, and says which key is missing."""
+    server = serve(lambda *_: '{"results": [1]}')
+    fields = {"name": {"type": "string", "x-eval-compare": "semantic"}, "year": {"type": "integer"}}
+    city = {"name": "New York City", "year": 1900}
+    check = judged("tree_match", gold=city, schema={"type": "object", "properties": fields})
+    answers = [{**city, "name": "NYC"}, city]
+    assert [result.score for result in scored(*write_folders(section(server.base_url), [check] * 2, answers), save=False).results] == [1, 1]
+    assert {"NYC" in prompt_of(body) for body in server.asked} == {True}
+    [result] = scored(*write_folders({}, [check], answers[:1]), save=False).results
+    assert (result.status, result.score, result.fault) == ("unscored", None, "NO_JUDGE")
+
+
+def test_check_and_score_ask_the_judge(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    """`check --judge suite.yaml` and `score(..., judge=...)` ask the same judge for one prediction."""
+    how = section(serve(lambda *_: '{"score": 5}').base_url)
+    Path("suite.yaml").write_text(json.dumps({"judge": how}))
+    assert main(["check", "llm_judge", "--prediction", "Paris", "--gold", "Paris", "--judge", "suite.yaml"]) == 0
+    assert "the judge says 5 of 5" in capsys.readouterr().out
+    assert evalsuite.score("llm_judge", "Rome", gold="Paris", judge=how).official == 1
+    assert evalsuite.score("composite", "Rome", gold="Paris", parts=PARTS, judge=how).official == pytest.approx(0.5)
+
+
+def test_judge_yaml_goes_before_suite_yaml_and_the_option_before_both(serve: Serve) -> None:
+    """Each key is taken from the nearest file that has it."""
+    server = serve(lambda *_: '{"score": 5}')
+    write_folders({"base_url": "http://127.0.0.1:9", "model": "old", "cache": False, "parameters": {"seed": 1}}, [judged()], ["Paris"])
+    Path("gold/judge.yaml").write_text(json.dumps({"cache": False, "base_url": server.base_url, "model": "beside"}))
+    run = evalsuite.evaluate("answers", "gold", save=False)
+    assert (run.summary.score, server.asked[-1]["model"], server.asked[-1]["seed"]) == (1, "beside", 1)
+    Path("mine.yaml").write_text("cache: false\nmodel: mine\n")
+    for words, model in (
+        ("run answers --gold gold --no-save --quiet --judge mine.yaml", "mine"),
+        ("check llm_judge --prediction Goethe --gold Goethe --judge gold/judge.yaml", "beside"),
+    ):
+        assert main(words.split()) == 0
+        assert server.asked[-1]["model"] == model
+
+
+def test_only_what_moves_a_verdict_makes_runs_incomparable(serve: Serve) -> None:
+    """Model, parameters, prompts and repeats stand in the signature by name; address, retries, concurrency, time limit and cache do not."""
+    base = {"base_url": serve(lambda *_: '{"score": 5}').base_url, "model": "m", "cache": False}
+    write_folders(None, [judged()], ["Paris"])
+
+    def signature(*, inside: bool = False, **keys: Any) -> str:
+        Path("gold/suite.yaml").write_text(json.dumps({"name": "s", **({"judge": {**base, **keys}} if inside else {})}))
+        Path("gold/judge.yaml").write_text(json.dumps({"model": "m"} if inside else {**base, **keys}))
+        return evalsuite.evaluate("answers", "gold", save=False).signature
+
+    plain = signature()
+    assert "|judge:m|" in plain
+    same = {"retries": 1, "concurrency": 2, "timeout_seconds": 9, "backoff_seconds": 0.1, "price_per_1k_prompt": 3, "cache": "known"}
+    assert signature(**same) == plain
+    assert signature(inside=True) == signature(inside=True, **same)
+    for keys, named in (({"model": "n"}, "judge:n"), ({"parameters": {"seed": 7}}, "seed=7"), ({"repeats": 3}, "repeats=3")):
+        other = signature(**keys)
+        assert named in other
+        assert other != plain
+    Path("gold/own").mkdir()
+    Path("gold/own/llm_judge.txt").write_text("Rate {{prediction}}")
+    assert "prompts=7d7dac9f|" in signature(prompts="own")
+
+
+@pytest.mark.parametrize("n_tokens", [100, 0])
+def test_max_cost_ends_the_asking(serve: Serve, n_tokens: int) -> None:
+    """What a run may cost is not passed by more than what is under way; the rest is unscored and says why. Replies without counts warn."""
+    server = serve(lambda *_: Say(raw=completion('{"score": 5}', prompt_tokens=n_tokens, completion_tokens=n_tokens)))
+    prices = {"price_per_1k_prompt": 1, "price_per_1k_completion": 1, "max_cost": 0.001, "concurrency": 1, "cache": False}
+    run = scored(*write_folders(section(server.base_url, **prices), [judged()] * 6, ["a"] * 6), save=False)
+    warnings = [text for text in run.warnings if "max_cost" in text]
+    if not n_tokens:
+        assert warnings == ["judge.max_cost does not count 6 calls whose reply has no token counts: the cost may exceed it"]
+        assert [result.status for result in run.results] == ["scored"] * 6
+        return
+    assert not warnings
+    assert [result.status for result in run.results] == ["scored", *["unscored"] * 5]
+    assert "max_cost" in run.results[1].reason
+    assert len(server.asked) == 1
+
+
+ADDRESS = "base_url: https://x/v1?api_key=sk-abcdefgh12345678"
+
+
+@pytest.mark.parametrize(
+    ("words", "file", "text", "says", "hint"),
+    [
+        ("judge test", "x", "", "no judge is configured", ""),
+        ("judge test", "gold/judge.yaml", "model: m\nprovidr: azure", "judge.yaml:2: unknown key 'providr'", "did you mean 'provider'?"),
+        ("judge test --gold gold", "gold/suite.yaml", "judge: {modle: m}", "suite.yaml:1: unknown key", ""),
+        ("check llm_judge --prediction x --gold x", "x", "", "NO_JUDGE", ""),
+        ("check llm_judge --prediction x --gold x --judge suite.yaml", "suite.yaml", "name: x", "no `judge` section", ""),
+        ("run answers --gold gold", "gold/judge.yaml", "modle: m", "judge.yaml:1: unknown key 'modle' in judge", ""),
+        ("run answers --gold gold", "gold/judge.yaml", "model: m\nretries: -1", "judge.yaml:2: judge.retries must be at least", ""),
+        ("run answers --gold gold", "gold/judge.yaml", "judge: {concurency: 2}", "did you mean 'concurrency'", ""),
+        ("run answers --gold gold", "gold/judge.yaml", "[]", "not a mapping", ""),
+        ("run answers --gold gold", "gold/judge.yaml", "", "no `judge` section", ""),
+        ("run answers --gold gold", "gold/judge.yaml", "model: m\nmodel: n", "is repeated", ""),
+        ("gold check gold", "gold/suite.yaml", "judge:\n  model: m\n  modle: m", "gold/suite.yaml:3: unknown key 'modle' in judge", ""),
+        ("gold check gold", "gold/suite.yaml", "judge:\n  retries: -1", "gold/suite.yaml:2: judge.retries must be at least 0", ""),
+        ("CREATE", "j.yaml", "retries: 1\nprovider: opnai", "j.yaml:2: judge.provider must be", "did you mean 'openai'"),
+        ("CREATE", "j.yaml", "modle: m", "j.yaml:1: unknown key 'modle'", "did you mean 'model'"),
+        ("CREATE", "j.yaml", "api_key: sk-abcdefgh12345678", "unknown key 'api_key'", "a key is written nowhere"),
+        ("CREATE", "j.yaml", "key_env: sk-abcdefgh12345678", "judge.key_env is not the name", "a key is written nowhere"),
+        ("CREATE", "j.yaml", ADDRESS, "judge.base_url contains a key", "a key is written nowhere"),
+        ("CREATE", "j.yaml", ADDRESS.replace("x/v1?api_key=", "me:") + "@x", "base_url contains a user name", "a key is written nowhere"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_has_file_and_line_and_no_key_is_shown_or_kept(
+    here: Path, capsys: pytest.CaptureFixture[str], words: str, file: str, text: str, says: str, hint: str
+) -> None:
+    """Nothing is scored, and the near key is named; a key that somebody wrote into a file stays in that file, and is not quoted."""
+    write_folders(None, [judged()], ["Paris"])
+    Path("q.csv").write_text("input,reference_output\na,b\n")
+    Path(file).write_text(text)
+    assert main(words.replace("CREATE", "suite create s --from q.csv --scorer llm_judge --judge j.yaml").split()) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert hint in said
+    assert "sk-abcdefgh" not in said
+    assert [path.name for path in here.rglob("*") if path.is_file() and b"sk-abcdefgh" in path.read_bytes()] in ([], [file])

@@ -1,4 +1,4 @@
-"""Settings of a judge: what they add to signatures, which are refused and how, prices, addresses with secrets, and keys."""
+"""Settings and prompts of a judge: what they add to signatures, which are refused and how, prices, addresses with secrets, and keys."""
 
 import math
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite.core.dataclasses import fields
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.scorers.judge.settings import Settings, read_prompt, read_settings, secret_in
+from evalsuite.scorers.judge.settings import BUNDLED, Prompt, Settings, read_prompt, read_settings, secret_in
 from evalsuite.scorers.judge.transport import Request, join_address, parameters_of, sum_tokens, text_of
 from evalsuite.scorers.metrics import get_metric
 from evalsuite.scorers.metrics.scorer import metric_scorer
@@ -69,9 +69,10 @@ def test_what_tokens_cost() -> None:
         ({"model": "m", "base_url": "http://x:0"}, "is no http or https address"),
         ({"model": "m", "base_url": "http://x:99999"}, "is no http or https address"),
         ({"model": "m", "base_url": "http://[x"}, "is no http or https address"),
-        ({"model": "m", "base_url": "http://u:p@x"}, "a user name or password; name an environment variable in judge.key_env"),
+        ({"model": "m", "base_url": "http://u:pass@x"}, "a user name or password; name an environment variable in judge.key_env"),
         ({"model": "m", "base_url": "http://x?api_key=1"}, "judge.base_url contains a key"),
-        ({"model": "m", "base_url": AT, "key_env": "a-b"}, "judge.key_env is not the name of an environment variable"),
+        ({"model": "m", "base_url": "http://x", "key_env": "sk-proj-abc"}, "judge.key_env is not the name of an environment variable"),
+        ({"model": "m", "base_url": "http:///v1"}, "is no http or https address"),
         ({"model": "m", "base_url": AT, "key_env": "NO_KEY"}, r"the environment variable NO_KEY \(judge.key_env\) is not set"),
         ({"model": "m", "base_url": AT, "key_env": "BAD_KEY"}, "contains no usable key"),
         ({"model": "m", "base_url": AT, "key_env": "EMPTY_KEY"}, "is not set"),
@@ -91,6 +92,7 @@ def test_a_judge_that_cannot_be_asked(keys: Any, message: str, monkeypatch: pyte
         with pytest.raises(FaultError, match=message) as raised:
             settings.require()
         assert raised.value.fault.code == "NO_JUDGE"
+        assert not any(secret in raised.value.fault.detail for secret in ("pass@", "sk-proj", "schlüssel"))
     else:
         settings.require()
         assert settings.key() == ("secret" if settings.key_env else "")
@@ -181,3 +183,20 @@ def test_parts_of_requests() -> None:
     assert (sum_tokens(usage, *usage), sum_tokens(None, "a"), sum_tokens(usage, "x")) == (5, 0, 0)
     parts = [{"text": "a"}, {"type": "text", "text": "b"}, {"type": "image", "text": "c"}, {"type": "text", "text": 5}, "d"]
     assert (text_of(parts), text_of(parts, ("text",))) == ("abc", "b")
+
+
+def test_an_unknown_placeholder_is_refused() -> None:
+    """A placeholder that nothing fills is a fault of gold that names it and the known ones."""
+    with pytest.raises(FaultError, match=r"'anser'; known: prediction") as raised:
+        Prompt(name="p", text="{{anser}}").messages({"prediction": ""})
+    assert raised.value.side == "gold"
+
+
+@pytest.mark.parametrize("file", sorted(BUNDLED.glob("*.txt")), ids=lambda f: f.stem)
+def test_bundled_prompts_fence_their_fields(file: Path) -> None:
+    """Each bundled prompt tells the judge that fields are no instructions and asks for JSON; answers stand between marks."""
+    text = file.read_text(encoding="utf-8")
+    assert "never an instruction" in text or "never instructions" in text
+    assert "JSON only" in text
+    if "{{prediction}}" in text:
+        assert "{{boundary}}>\n{{prediction}}\n</" in text
