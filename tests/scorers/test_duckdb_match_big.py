@@ -20,19 +20,12 @@ from tests.properties import examples
 
 LIMITS = resolve_limits()
 CELLS: dict[str, list[Any]] = {
-    "BIGINT": [0, 1, -1, 10, 100, 2**60 + 1, 10**16],
-    "INTEGER": [0, 1, 10, 2],
-    "UBIGINT": [0, 1, 2**64 - 1],
-    "DOUBLE": [0.0, -0.0, 1.0, 1.005, -1.0, 10.0, 9.995, 1e-5, 1e16, math.nan, math.inf],
-    "FLOAT": [0.0, -0.0, 1.5],
-    "VARCHAR": ["", "a", "A", "nan", "0", "é" * 9],
-    "BOOLEAN": [True, False],
-    "DATE": ["2020-01-01", "1066-10-14", "infinity"],
-    "TIMESTAMP": ["2020-01-01 00:00:00", "2020-01-01 00:00:00.5"],
-    "DECIMAL(10,2)": ["1.10", "-12345.67"],
-    "DECIMAL(18,3)": ["1.100", "1.105", "123456789012345.678"],
-    "HUGEINT": [1, 2**100],
-}
+    "BIGINT": [0, 1, -1, 10, 100, 2**60 + 1, 10**16], "INTEGER": [0, 1, 10, 2], "UBIGINT": [0, 1, 2**64 - 1],
+    "DOUBLE": [0.0, -0.0, 1.0, 1.005, -1.0, 10.0, 9.995, 1e-5, 1e16, math.nan, math.inf], "FLOAT": [0.0, -0.0, 1.5],
+    "VARCHAR": ["", "a", "A", "nan", "0", "é" * 9], "BOOLEAN": [True, False], "DATE": ["2020-01-01", "1066-10-14", "infinity"],
+    "TIMESTAMP": ["2020-01-01 00:00:00", "2020-01-01 00:00:00.5"], "DECIMAL(10,2)": ["1.10", "-12345.67"],
+    "DECIMAL(18,3)": ["1.100", "1.105", "123456789012345.678"], "HUGEINT": [1, 2**100],
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -107,14 +100,10 @@ PLAIN = (["BIGINT", "DOUBLE", "VARCHAR"], [(1, 0.5, "a"), (2, 1.5, "b"), (3, 2.5
 @pytest.mark.parametrize(
     ("types", "cell", "packed"),
     [
-        ("DOUBLE", math.nan, True),
-        ("DOUBLE", math.inf, True),
-        ("BIGINT", None, True),
-        ("DATE", "infinity", False),
-        ("HUGEINT", 1, False),
+        ("DOUBLE", math.nan, True), ("DOUBLE", math.inf, True), ("BIGINT", None, True), ("DATE", "infinity", False), ("HUGEINT", 1, False),
         ("VARCHAR[]", ["a"], False),
     ],
-)
+)  # fmt: skip
 def test_odd_cells_are_compared_as_values(tmp_path: Path, types: str, cell: Any, packed: bool) -> None:
     """NULL, NaN and infinity have a text; dates beyond Python's range and types beyond the plain ones do not."""
     gold, answer = (make(tmp_path / name, [types], [(cell,), (cell,)]) for name in ("gold.duckdb", "answer.duckdb"))

@@ -1,6 +1,8 @@
 """Parameters of scorers by the name under which gold gives them: each changes the verdict, to what its own library or rule says."""
 
+import json
 import math
+from dataclasses import fields
 from io import BytesIO
 from typing import Any
 
@@ -9,12 +11,13 @@ import sacrebleu
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
-from evalsuite.core.plugin_calls import OfficialError, official_only
+from evalsuite.core.plugin_calls import OfficialError, allowing_programs, official_only
 from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Fault, Table
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.scorers import SCORERS
+from evalsuite.scorers.metrics import METRICS, get_metric
 from evalsuite.scorers.metrics.prose import DISCLAIMER
 from evalsuite.trees.treeval import treeval_score
 
@@ -24,20 +27,14 @@ OF_SACREBLEU: list[tuple[str, str, str, dict[str, Any]]] = [
     ("bleu", "a cat is here", "the cat is there now", {"smooth_method": "add-k"}),
     ("bleu", "a cat is here", "the cat is there now", {"smooth_method": "none"}),
     ("bleu", "a cat is here", "the cat is there now", {"smooth_method": "floor", "smooth_value": 0.4}),
-    ("bleu", NEAR, LONG, {"max_ngram_order": 2}),
-    ("bleu", NEAR.upper(), LONG, {"lowercase": True}),
-    ("bleu", "a-b c-d", "a-b c d", {"tokenize": "intl"}),
-    ("chrf", NEAR, LONG, {"char_order": 3}),
-    ("chrf", NEAR, LONG, {"word_order": 2}),
-    ("chrf", NEAR, LONG, {"beta": 1}),
-    ("chrf", NEAR, LONG, {"whitespace": True}),
-    ("chrf", "ab", "abcdefgh", {"eps_smoothing": True}),
-    ("chrf", NEAR.upper(), LONG, {"lowercase": True}),
-    ("ter", "the cat, sat.", "the cat sat .", {"normalized": True}),
+    ("bleu", NEAR, LONG, {"max_ngram_order": 2}), ("bleu", NEAR.upper(), LONG, {"lowercase": True}),
+    ("bleu", "a-b c-d", "a-b c d", {"tokenize": "intl"}), ("chrf", NEAR, LONG, {"char_order": 3}), ("chrf", NEAR, LONG, {"word_order": 2}),
+    ("chrf", NEAR, LONG, {"beta": 1}), ("chrf", NEAR, LONG, {"whitespace": True}), ("chrf", "ab", "abcdefgh", {"eps_smoothing": True}),
+    ("chrf", NEAR.upper(), LONG, {"lowercase": True}), ("ter", "the cat, sat.", "the cat sat .", {"normalized": True}),
     ("ter", "the cat, sat", "the cat sat", {"no_punct": True}),
     ("ter", "猫が座る", "猫は座る", {"normalized": True, "asian_support": True}),
     ("ter", "The cat sat", "the cat sat", {"case_sensitive": True}),
-]
+]  # fmt: skip
 THEIRS = {"bleu": sacrebleu.BLEU, "chrf": sacrebleu.CHRF, "ter": sacrebleu.TER}
 
 
@@ -160,20 +157,15 @@ DRAWN, LINES, FIRST = (
         *((OF_GOLD.partition("\n")[2], f"{FIRST} as the names of the columns, has the values of row 1 of gold"), ("1,Oslo,True,y\n", "")),
         ("1,Oslo,1,\n", f"{FIRST} as the names of the columns, has the values of row 1 of gold"),
         *((f"Cities,,,\n{OF_GOLD}", "row 1 has the names of gold's columns"), ("Cities,,,\nid,name,active,other\n", "")),
-        *(
-            (f"{OF_GOLD}(2 rows),,,\n", "the last line '(2 rows)', which"),
-            (f"{OF_GOLD}(3 rows),,,\n", ""),
-            (f"{OF_GOLD}(2 rows),,1,\n", ""),
-        ),
-        (
-            OF_GOLD.replace("True", "t").replace("False", "f"),
-            "'active' that differs is 't' where gold has True or 'f' where gold has False",
-        ),
+        *((f"{OF_GOLD}(2 rows),,,\n", "the last line '(2 rows)', which"), (f"{OF_GOLD}(3 rows),,,\n", ""), (f"{OF_GOLD}(2 rows),,1,\n",
+            "")),
+        (OF_GOLD.replace("True", "t").replace("False", "f"),
+            "'active' that differs is 't' where gold has True or 'f' where gold has False"),
         (OF_GOLD.replace("True", "no").replace("False", "yes"), ""),
         (OF_GOLD.replace("True,", "True,(null)"), "each cell of 'note' that differs is '(null)' where gold is empty"),
         (OF_GOLD.replace("True,", "True,-").replace(",x", ",y"), ""),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_shows_why_it_is_wrong(text: str, hint: str) -> None:
     """Two lines of another form, lines that are no rows, and other words for true, false and empty; a file that is only like one is not."""
     answer, gold = (read_csv_table(BytesIO(data.encode()), name="r.csv", limits=DEFAULT_LIMITS) for data in (text, OF_GOLD))
@@ -301,51 +293,26 @@ NUMBERS = "numbers may be written as 17.5, '17.5', '1,234' or '17.5%'"
 # Scorer, parameters, and (message, hint, number of rules that it blocks) of the problem in them.
 PROBLEMS: list[tuple[str, dict[str, Any], tuple[str, str, int] | None]] = [
     ("table_match", {"gold": ""}, ("gold names no file", "name the gold table, or a list of accepted ones", 2)),
-    (
-        "table_match",
-        {"gold": ["a"], "condition_cols": [[0], [1]]},
-        ("condition_cols has 2 lists for 1 gold table; the rest is ignored", "", 0),
-    ),
+    ("table_match", {"gold": ["a"], "condition_cols": [[0], [1]]}, ("condition_cols has 2 lists for 1 gold table; the rest is ignored", "",
+        0)),
     ("table_match", {"gold": ["a", "b"], "condition_cols": [[0], [1]]}, None),
     ("table_match", {"gold": ["a"], "condition_cols": [[]]}, None),
-    (
-        "table_match",
-        {"gold": ["a", "b"], "ignore_order": [True]},
-        ("ignore_order has 1 value for 2 gold tables; the reference takes any list but [] as true", ORDERS, 0),
-    ),
-    (
-        "table_match",
-        {"gold": "a", "ignore_order": [True]},
-        ("ignore_order has 1 value for 1 gold table; the reference takes any list but [] as true", ORDERS, 0),
-    ),
+    ("table_match", {"gold": ["a", "b"], "ignore_order": [True]},
+        ("ignore_order has 1 value for 2 gold tables; the reference takes any list but [] as true", ORDERS, 0)),
+    ("table_match", {"gold": "a", "ignore_order": [True]},
+        ("ignore_order has 1 value for 1 gold table; the reference takes any list but [] as true", ORDERS, 0)),
     ("table_match", {"gold": ["a", "b"], "ignore_order": [True, False]}, None),
-    (
-        "table_match",
-        {"gold": "a", "order_by": [0, -1]},
-        ("order_by [0, -1] names no column: gold's columns count from 0", "the columns that gold is ordered by, as [0, 2]", 0),
-    ),
-    (
-        "table_match",
-        {"gold": ["a", "b"], "order_by": [[0], [-2]]},
-        ("order_by [[0], [-2]] names no column: gold's columns count from 0", "the columns that gold is ordered by, as [0, 2]", 0),
-    ),
+    ("table_match", {"gold": "a", "order_by": [0, -1]}, ("order_by [0, -1] names no column: gold's columns count from 0",
+        "the columns that gold is ordered by, as [0, 2]", 0)),
+    ("table_match", {"gold": ["a", "b"], "order_by": [[0], [-2]]}, ("order_by [[0], [-2]] names no column: gold's columns count from 0",
+        "the columns that gold is ordered by, as [0, 2]", 0)),
     ("table_match", {"gold": "a", "order_by": [0]}, None),
     ("table_match", {"gold": "a", "condition_cols": 3}, ("condition_cols is 3: the reference fails", COLUMNS, 0)),
-    (
-        "table_match",
-        {"gold": "a", "condition_cols": [[0]]},
-        ("condition_cols cannot be [[0]] for one gold table: the reference takes a flat list for each", COLUMNS, 1),
-    ),
+    ("table_match", {"gold": "a", "condition_cols": [[0]]},
+        ("condition_cols cannot be [[0]] for one gold table: the reference takes a flat list for each", COLUMNS, 1)),
     ("table_match", {"gold": ["a", "b"], "condition_cols": [[0]]}, ("condition_cols contains 1 list for 2 gold tables", COLUMNS, 0)),
-    (
-        "table_match",
-        {"gold": ["a"], "condition_cols": [0, 2], "reference": "lite"},
-        (
-            "the reference takes all columns: of a list for one gold table in a list it reads the first entry alone",
-            "write [[0, 2]]",
-            0,
-        ),
-    ),
+    ("table_match", {"gold": ["a"], "condition_cols": [0, 2], "reference": "lite"},
+        ("the reference takes all columns: of a list for one gold table in a list it reads the first entry alone", "write [[0, 2]]", 0)),
     ("table_match", {"gold": ["a"], "condition_cols": [[0, 2]], "reference": "lite"}, None),
     ("table_match", {"gold": "a", "delimiter": "xx"}, ("delimiter 'xx' is not one character between cells", CSV_HINT, 2)),
     ("tables_match", {"gold": ["a"], "delimiter": "xx"}, ("delimiter 'xx' is not one character between cells", CSV_HINT, 2)),
@@ -357,39 +324,21 @@ PROBLEMS: list[tuple[str, dict[str, Any], tuple[str, str, int] | None]] = [
     ("number_match", {"gold": ["17.5%", 3, "1,234"]}, None),
     ("number_match", {"gold": [1, "1"], "conj": "and"}, ("gold names a number twice; one in the answer is enough for both", "", 0)),
     ("number_match", {"gold": [1, 1]}, None),
-    (
-        "number_match",
-        {"gold": 1, "abs_tol": -1},
-        (BOUNDED.format("abs_tol", "number_match", "number of at least 0 or null", -1), "", 2),
-    ),
+    ("number_match", {"gold": 1, "abs_tol": -1}, (BOUNDED.format("abs_tol", "number_match", "number of at least 0 or null", -1), "", 2)),
     ("number_match", {"gold": 1, "abs_tol": 0, "rel_tol": 1e308, "precision": -308}, None),
-    (
-        "number_match",
-        {"gold": 1, "precision": 400},
-        (BOUNDED.format("precision", "number_match", "integer from -308 to 308", 400), "", 2),
-    ),
-    (
-        "table_match",
-        {"gold": "a", "abs_tol": {"a": float("nan")}},
-        (BOUNDED.format("abs_tol", "table_match", AT_LEAST_0, "{'a': nan}"), "", 2),
-    ),
+    ("number_match", {"gold": 1, "precision": 400}, (BOUNDED.format("precision", "number_match", "integer from -308 to 308", 400), "", 2)),
+    ("table_match", {"gold": "a", "abs_tol": {"a": float("nan")}}, (BOUNDED.format("abs_tol", "table_match", AT_LEAST_0, "{'a': nan}"), "",
+        2)),
     ("tables_match", {"gold": ["a"], "rel_tol": float("inf")}, (BOUNDED.format("rel_tol", "tables_match", AT_LEAST_0, "inf"), "", 2)),
     ("duckdb_match", {"gold": "a", "rel_tol": -0.1}, (BOUNDED.format("rel_tol", "duckdb_match", AT_LEAST_0, "-0.1"), "", 2)),
-    (
-        "ter",
-        {"gold": "a", "scale": [0, float("inf")]},
-        (SCALE, '"scale": [0, 100]', 2),
-    ),
+    ("ter", {"gold": "a", "scale": [0, float("inf")]}, (SCALE, '"scale": [0, 100]', 2)),
     ("bleu", {"gold": "a", "max_ngram_order": 0}, ("parameter 'max_ngram_order' of bleu must be integer from 1 to 1000, found 0", "", 2)),
     ("composite", {"gold": "a", "parts": [{"f1": {}, "weight": 10**400}]}, ("weights must be numbers from 0 to 1e+300", "", 2)),
-    (
-        "composite",
-        {"gold": "a", "parts": [{"bleu": {"smooth_value": -1}}]},
-        ("bleu: smooth_value must be number from 0 to 1000 or null, found -1", "", 2),
-    ),
+    ("composite", {"gold": "a", "parts": [{"bleu": {"smooth_value": -1}}]},
+        ("bleu: smooth_value must be number from 0 to 1000 or null, found -1", "", 2)),
     ("sql_match", {"gold": " \0", "database": "x"}, ("gold is empty", "give gold's SQL", 2)),
     ("sql_match", {"gold": "SELECT 1", "database": ""}, ("database is empty", "the name of a folder or file below --databases", 2)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "parameters", "problem"), PROBLEMS)
@@ -408,47 +357,21 @@ def a_result(*rows: tuple[Any, ...], header: str = "ab") -> Table:
     ("evaluator", "gold", "rows", "others", "official", "strict", "why"),
     [
         ("bird-ex", "SELECT a, b", [(1, 2), (1, 2)], [(1, 2)], 1, 0, "the same set of rows: 2 rows"),
-        (
-            "bird-ex",
-            "SELECT a, b",
-            [(1, 2), (3, 4)],
-            [(3, 4), (5, 6)],
-            0,
-            0,
-            "1 of gold's 2 distinct rows is not among the answer's, 1 of its own",
-        ),
-        (
-            "bird-ex",
-            "SELECT a, b",
-            [(1, 2), (3, 4)],
-            [(5, 6)],
-            0,
-            0,
-            "2 of gold's 2 distinct rows are not among the answer's, 1 of its own",
-        ),
+        ("bird-ex", "SELECT a, b", [(1, 2), (3, 4)], [(3, 4), (5, 6)], 0, 0,
+            "1 of gold's 2 distinct rows is not among the answer's, 1 of its own"),
+        ("bird-ex", "SELECT a, b", [(1, 2), (3, 4)], [(5, 6)], 0, 0,
+            "2 of gold's 2 distinct rows are not among the answer's, 1 of its own"),
         ("test-suite", "SELECT a, b", [(1, 2), (3, 4)], [(3, 4), (1, 2)], 1, 1, "the same rows: 2 rows"),
         ("test-suite", "SELECT a, b", [(1, 2), (1, 2)], [(1, 2)], 0, 0, "1 row, gold's query gives 2: the distinct ones are the same"),
-        (
-            "test-suite",
-            "SELECT a, b",
-            [(1, 2), (1, 2), (3, 4)],
-            [(1, 2), (3, 4), (3, 4)],
-            *(0, 0, "the same distinct rows, in other numbers"),
-        ),
+        ("test-suite", "SELECT a, b", [(1, 2), (1, 2), (3, 4)], [(1, 2), (3, 4), (3, 4)], *(0, 0,
+            "the same distinct rows, in other numbers")),
         ("test-suite", "SELECT a, b Order By a", [(1, 2), (3, 4)], [(3, 4), (1, 2)], 0, 0, "the same rows in another order than gold's"),
-        (
-            "test-suite",
-            "SELECT a, b Order By a",
-            [(1, 2), (3, 4), (3, 4)],
-            [(1, 2), (1, 2), (3, 4)],
-            0,
-            0,
-            "the same distinct rows, in other numbers",
-        ),
+        ("test-suite", "SELECT a, b Order By a", [(1, 2), (3, 4), (3, 4)], [(1, 2), (1, 2), (3, 4)], 0, 0,
+            "the same distinct rows, in other numbers"),
         ("test-suite", "SELECT a, b ORDER BY a", [(1, 2), (3, 4)], [(1, 2), (3, 4)], 1, 1, "rows in gold's order: 2 rows"),
         ("test-suite", "SELECT a, b ORDER BY a", [(1, 2), (1, 3)], [(1, 3), (1, 2)], 0, 1, "the same rows in another order than gold's"),
     ],
-)
+)  # fmt: skip
 def test_the_reasons_of_query_pairs(
     evaluator: str, gold: str, rows: list[tuple[int, int]], others: list[tuple[int, int]], official: int, strict: int, why: str
 ) -> None:
@@ -477,21 +400,15 @@ def test_the_reasons_of_query_pairs(
         ({"post_process": [{"propagate_batch_errors": {"a": 1}}]}, "unknown post-processor {'propagate_batch_errors': {'a': 1}}: "),
         ({"compounds": [{"name": "exact", "fields": ["a"], "primary": "a"}]}, "is built in and cannot be replaced"),
         ({"compounds": [{"fields": ["a"]}]}, "compound {'fields': ['a']}: lacks primary; write {'fields': ['value', 'unit'], "),
+        ({"gold": []}, "no schema can be inferred from gold: "),
     ],
 )
 def test_steps_that_tree_match_does_not_know(options: dict[str, Any], why: str) -> None:
-    """They are gold's fault, with what was written."""
+    """They are gold's fault, with what was written, and so is gold without a record, of which no schema can be inferred."""
     with pytest.raises(FaultError) as refused:
-        SCORERS.load("tree_match").score({"a": "x"}, gold={"a": "x"}, **options)
+        SCORERS.load("tree_match").score([{"a": "x"}], **{"gold": [{"a": "x"}], **options})
     assert (refused.value.fault.code, refused.value.side) == ("BAD_SPEC", "gold")
     assert why in str(refused.value)
-
-
-def test_gold_without_a_schema() -> None:
-    """Of no record no schema can be inferred, which is gold's fault."""
-    with pytest.raises(FaultError, match="no schema can be inferred from gold: ") as refused:
-        SCORERS.load("tree_match").score([{"a": 1}], gold=[])
-    assert (refused.value.fault.code, refused.value.side) == ("BAD_SPEC", "gold")
 
 
 def test_steps_of_tree_match() -> None:
@@ -502,13 +419,6 @@ def test_steps_of_tree_match() -> None:
         found = scored(answer, gold=gold, post_process=[step])
         assert (found.strict == plain.strict) is (step == "propagate_batch_errors")
     assert scored(answer, gold=gold, post_process=["reclassify_nulls"]).strict is not None
-
-
-def test_a_gold_database_without_tables() -> None:
-    """There is nothing to compare, which is gold's fault."""
-    found = SCORERS.load("duckdb_match").score({}, gold={})
-    assert (found.official, found.strict, found.fault and found.fault.code) == (None, None, "BAD_SPEC")
-    assert found.reason == "gold has no table to compare"
 
 
 def test_the_official_verdict_is_known_before_the_strict_one() -> None:
@@ -537,8 +447,72 @@ def test_a_limit_under_the_strict_rules_alone() -> None:
     assert found.strict_reason == "a set of 2,001 elements, the limit is 2,000"
 
 
-def test_a_gold_table_that_cannot_be_read_is_named_by_its_place() -> None:
-    """Its number begins at 1."""
+def test_gold_of_which_nothing_can_be_compared() -> None:
+    """A database without tables is gold's fault; a table that cannot be read is named by its number, from 1."""
+    found = SCORERS.load("duckdb_match").score({}, gold={})
+    assert (found.official, found.strict, found.fault and found.fault.code) == (None, None, "BAD_SPEC")
+    assert found.reason == "gold has no table to compare"
     table = Table(header=("a",), columns=(("1",),), n_rows=1, name="x")
     score = SCORERS.load("tables_match").score([table, table], gold=[table, Fault(code="BAD_CSV", detail="d")])
     assert (score.strict, score.strict_reason) == (None, "table 'gold 2': BAD_CSV: d")
+
+
+PARTS = [{"exact_match": {}, "weight": 1}, {"f1": {}, "weight": 3}]
+SCORES: list[tuple[str, str, dict[str, Any], float]] = [
+    ("exact_match", "paris", {"gold": ["Rome", "Paris"], "ignore_case": True}, 1),
+    ("f1", "a big cat", {"gold": "cat"}, 2 / 3),
+    ("bleu", "the cat", {"gold": "the cat"}, 1),
+    ("chrf", "the cat", {"gold": "the cat"}, 1),
+    ("ter", "a b c d", {"gold": "a b c e", "scale": [0, 100]}, 0.75),
+    ("rouge", "a b", {"gold": "a c", "kind": "rouge1"}, 0.5),
+    ("rouge", "b a", {"gold": "a b"}, 0.5),
+    ("levenshtein", "kitten", {"gold": "sitting"}, 4 / 7),
+    ("levenshtein_distance", "kitten", {"gold": "sitting", "scale": [0, 6]}, 0.5),
+    ("jaro_winkler", "same", {"gold": "same"}, 1),
+    ("word_count_match", "one two", {"gold": "a b c d"}, 0.5),
+    ("readability", "Go. Stop now. The cat sat down.", {"scale": [0, 100]}, 1),
+    ("hedging_language", "As an AI language model, I cannot", {}, 0),
+    ("pass_at_k", "x = 2", {"gold": "assert x == 1", "k": 2}, 0),
+    ("composite", "a big cat", {"gold": "cat", "parts": PARTS}, 0.5),
+    ("composite", "a big cat", {"gold": "cat", "parts": ["exact_match", {"exact_match": {}}, {"f1": {}, "weight": 6}]}, 0.5),
+    ("composite", "a b", {"gold": "a c", "parts": [{"rouge": {"kind": "rouge1"}}]}, 0.5),
+]
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if name in SCORERS.bundled])
+def test_its_parameters_are_its_options(name: str) -> None:
+    """Gold may give each option of the metric that a gold file can hold, `gold`, and `scale` where the metric has no bounds."""
+    made = get_metric(name, **{"parts": ["f1"]} if name == "composite" else {})
+    own = set(SCORERS.load(name).parameters)
+    assert own - {"gold", "scale"} <= {option.name for option in fields(made)}
+    assert "gold" in own
+    assert ("scale" in own) == (made.low is None or made.high is None or name == "llm_judge")
+    assert own & {"field", "embedder", "allow_programs", "settings", "base_url", "key_env", "judge"} == set()
+
+
+@pytest.mark.parametrize(("name", "prediction", "parameters", "expected"), SCORES)
+def test_scores(name: str, prediction: str, parameters: dict[str, Any], expected: float) -> None:
+    """The value on [0, 1] where more is better, the same under both rules, with a reason."""
+    assert check_parameters(SCORERS.load(name), parameters) == []
+    with allowing_programs(True):
+        score = SCORERS.load(name).function(prediction, **parameters)
+    assert score.official == score.strict == pytest.approx(expected)
+    assert score.reason
+    json.dumps(dict(score.details))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("exact_match", {"gold": []}), ("f1", {"gold": "a", "variant": "issue_set", "tokens": "char"}),
+        ("jaro_winkler", {"gold": "a", "prefix_weight": 0.3}),
+        *(("ter", {"gold": "a", "scale": scale}) for scale in ([100, 0], [5, 5], [5], [0, 5, 9])),
+        ("python_unit_testing", {"gold": "a", "memory_mib": 63}), ("pass_at_k", {"gold": "a", "memory_mib": 1}),
+        ("pass_at_k", {"gold": "a", "k": 0}), ("composite", {"gold": "a", "parts": [{"ter": {}}]}),
+        ("composite", {"gold": "a", "parts": []}), ("composite", {"gold": "a", "parts": ["exact"]}),
+    ],
+)  # fmt: skip
+def test_bad_gold_is_found_before_the_run(name: str, parameters: dict[str, Any]) -> None:
+    """What the metric would refuse is a problem of gold."""
+    assert [problem.code for problem in check_parameters(SCORERS.load(name), parameters)] == ["BAD_SPEC"]
+    assert list(check_parameters(SCORERS.load("python_unit_testing"), {"gold": "a", "memory_mib": 64})) == []

@@ -268,15 +268,11 @@ def test_the_pace_of_calls() -> None:
 @pytest.mark.parametrize(
     ("proxy", "scheme", "host", "address"),
     [
-        ("http://proxy:3128", "http", "judge.example", "proxy:3128"),
-        ("proxy:3128", "https", "judge.example", "proxy:3128"),
-        ("", "http", "judge.example", None),
-        ("http://", "http", "judge.example", None),
-        ("http://proxy:3128", "http", "127.0.0.1", None),
-        ("http://proxy:3128", "http", "localhost", None),
-        ("http://proxy:3128", "http", "here.local", None),
+        ("http://proxy:3128", "http", "judge.example", "proxy:3128"), ("proxy:3128", "https", "judge.example", "proxy:3128"),
+        ("", "http", "judge.example", None), ("http://", "http", "judge.example", None), ("http://proxy:3128", "http", "127.0.0.1", None),
+        ("http://proxy:3128", "http", "localhost", None), ("http://proxy:3128", "http", "here.local", None),
     ],
-)
+)  # fmt: skip
 def test_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch, proxy: str, scheme: str, host: str, address: str | None) -> None:
     """For other machines, unless `no_proxy` names them."""
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
@@ -458,15 +454,11 @@ def said_by(name: str, text: str = '{"score": 4}', served: str = "m-1-2026") -> 
 @pytest.mark.parametrize(
     "bad",
     [
-        Say(status=429),
-        Say(status=500, raw=b'{"error": {"message": "oh"}}'),
-        Say(cut=True),
-        Say(hang=True),
-        Say(drip=True, content="x" * 900),
-        None,
+        Say(status=429), Say(status=500, raw=b'{"error": {"message": "oh"}}'), Say(cut=True), Say(hang=True),
+        Say(drip=True, content="x" * 900), None,
     ],
     ids=["429", "500", "cut", "hang", "slow", "half JSON"],
-)
+)  # fmt: skip
 def test_a_passing_fault_is_asked_again(serve: Serve, judge_at: Make, name: str, bad: Say | None) -> None:
     """One bad response, then a good one: one call is counted, one retry, its tokens once; the second time it is known."""
     whole = said_by(name).raw or b""

@@ -25,13 +25,10 @@ def _half(body: dict[str, Any]) -> Say | str:
 
 
 OUTAGES: dict[str, tuple[Outage, int]] = {
-    "all down": (lambda _: Say(status=500), 0),
-    "half down": (_half, 2),
-    "hangs": (lambda _: Say(hang=True), 0),
-    "wrong key": (lambda _: Say(status=401), 0),
-    "broken JSON": (lambda _: Say(raw=b'{"choices": [{"message"'), 0),
+    "all down": (lambda _: Say(status=500), 0), "half down": (_half, 2), "hangs": (lambda _: Say(hang=True), 0),
+    "wrong key": (lambda _: Say(status=401), 0), "broken JSON": (lambda _: Say(raw=b'{"choices": [{"message"'), 0),
     "nonsense": (lambda _: "{ Hm", 0),
-}
+}  # fmt: skip
 
 
 # One in the line, all under `slow`.

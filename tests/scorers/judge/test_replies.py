@@ -178,20 +178,13 @@ def test_scores(text: str, value: float | None, why: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "said", "value"),
     [
-        ("Answer: no", ("Paris", "Lyon"), 0.0),
-        ("Answer: no", ("Yes, it is.", "yes"), 0.0),
-        ("Answer: no", ("no", "yes"), None),
-        ("**The answer is:** No.", ("Nobody knows", "No, never."), None),
-        ('```json\n{"answer": "No."}\n```', ("no",), None),
-        ('{"answer": "no"}', ("yes", "Paris"), 0.0),
-        ('They differ. {"answer": "no"}', ("no",), 0.0),
-        ('{"answer": "no", "reason": "the years differ"}', ("no",), 0.0),
-        ("Answer: no, they differ", ("no",), 0.0),
-        ("no", ("no",), 0.0),
-        ('Answer: {"verdict": "no"}', ("no",), 0.0),
-        ("Final answer: no", ("no",), 0.0),
+        ("Answer: no", ("Paris", "Lyon"), 0.0), ("Answer: no", ("Yes, it is.", "yes"), 0.0), ("Answer: no", ("no", "yes"), None),
+        ("**The answer is:** No.", ("Nobody knows", "No, never."), None), ('```json\n{"answer": "No."}\n```', ("no",), None),
+        ('{"answer": "no"}', ("yes", "Paris"), 0.0), ('They differ. {"answer": "no"}', ("no",), 0.0),
+        ('{"answer": "no", "reason": "the years differ"}', ("no",), 0.0), ("Answer: no, they differ", ("no",), 0.0), ("no", ("no",), 0.0),
+        ('Answer: {"verdict": "no"}', ("no",), 0.0), ("Final answer: no", ("no",), 0.0),
     ],
-)
+)  # fmt: skip
 def test_an_answer_that_may_be_the_rated_one(reply: str, said: tuple[str, ...], value: float | None) -> None:
     """`Answer: no` alone is no verdict where the reference or the rated answer says no: it may only repeat that."""
     verdict = _unless_repeated(yes_no_reading(), said)(reply)
@@ -199,14 +192,8 @@ def test_an_answer_that_may_be_the_rated_one(reply: str, said: tuple[str, ...], 
 
 
 CHOICES = [
-    ('{"verdict": 1}', 1.0),
-    ('{"verdict": "0"}', 0.0),
-    ('{"verdict": 1.0}', 1.0),
-    ("1.", 1.0),
-    ('"1"', 1.0),
-    ("10", None),
-    ("-1", None),
-]
+    ('{"verdict": 1}', 1.0), ('{"verdict": "0"}', 0.0), ('{"verdict": 1.0}', 1.0), ("1.", 1.0), ('"1"', 1.0), ("10", None), ("-1", None),
+]  # fmt: skip
 
 
 CLAIMS = [
