@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK
-from tests.analysis.leaderboard.test_raw import PLUGIN
+from tests.analysis.leaderboard.test_leaderboard import PLUGIN
 from tests.cli.test_run import said, text_submission, write_lines
 from tests.conftest import copy_example, copy_of
 from tests.processes import finished

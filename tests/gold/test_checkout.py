@@ -98,7 +98,6 @@ def test_snow_asks_snowflake_for_every_instance(here: Path) -> None:
         read_connections(gold).of_instance(instance)
     (gold.parent / "snowflake_credential.json").write_text('{"user": "u", "password": "p", "account": "a-1"}')
     found = read_connections(gold).of_instance(instance)
-    assert found is not None
     assert (found.engine, found.database, found.options["account"]) == ("snowflake", "GA4", "a-1")
 
 
@@ -283,7 +282,6 @@ def test_a_placeholder_in_a_connection_counts_as_absent(described: dict[str, str
     connections = read_connections(environment={"UNFILLED": ""})
     if lacking is None:
         found = connections.of_instance(instance)
-        assert found is not None
         assert not {"xxx", "", "your_password"} & {str(value) for key, value in found.options.items() if key != "schema"}
     else:
         with pytest.raises(UsageError, match=f"absent, empty or a placeholder: {lacking}$"):

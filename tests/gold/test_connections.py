@@ -71,7 +71,6 @@ def test_databases_folder(gold: Path, working: Path, tmp_path: Path) -> None:
     assert known.get("local").database == str(gold / "main.sqlite")
     instance = GoldInstance(instance_id="a", checks=())
     found = known.of_instance(instance, {"engine": "sqlite", "database": "hr.sqlite"})
-    assert found is not None
     assert found.database == str(databases / "hr.sqlite")
     # That of a server is no file.
     (working / "connections.yaml").write_text("shop: {engine: postgres, database: shop}\nmemory: {engine: duckdb}\n")
@@ -110,7 +109,6 @@ def test_databases_of_a_check_that_cannot_be_meant(
         known.of_instance(instance, parameters)
     assert told.value.message == message
     found = known.of_instance(instance, {"engine": "duckdb"})
-    assert found is not None
     assert found.name == "duckdb"
 
 

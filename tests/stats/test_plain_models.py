@@ -1,9 +1,12 @@
-"""Statistics equal what a direct computation from their definition gives: other code, other numbers, nothing simulated."""
+"""Statistics equal what a direct computation from their definition gives, or what statsmodels and scipy said."""
 
+import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import astuple
 from itertools import product
+from operator import attrgetter, itemgetter
 from statistics import NormalDist
 from typing import Any
 
@@ -14,6 +17,7 @@ import scipy
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.types import Result
 from evalsuite.stats import units
+from evalsuite.stats.agreement import cohen_kappa
 from evalsuite.stats.intervals import (
     N_CORRELATIONS,
     N_MEANS,
@@ -27,6 +31,7 @@ from evalsuite.stats.intervals import (
     count_repeats,
     few_clusters_note,
     interval_of_units,
+    proportion_interval,
     reported_interval,
     score_interval,
     t_interval,
@@ -35,25 +40,27 @@ from evalsuite.stats.intervals import (
 from evalsuite.stats.power import Units, can_show, n_needed, power_units
 from evalsuite.stats.ranking import rank_submissions, shared_ranks
 from evalsuite.stats.samples import mean_under
-from evalsuite.stats.significance import clustered_p, compare_paired, difference_interval, paired_bootstrap, paired_t
+from evalsuite.stats.significance import (
+    adjust,
+    clustered_p,
+    compare_paired,
+    difference_interval,
+    mcnemar_counts,
+    paired_bootstrap,
+    paired_t,
+    segment_bootstrap_test,
+    wilcoxon,
+)
 from tests.models.cluster_robust import bell_mccaffrey
+from tests.upstream.record import RECORDED
 
 
 def a_result(
     official: float | None = 1.0, strict: float = 1.0, scorer: str = "tree_score", details: dict[str, Any] | None = None
 ) -> Result:
     """A scored result under the strict rules."""
-    return Result(
-        instance_id="q",
-        status="scored",
-        score=strict,
-        official=official,
-        strict=strict,
-        scorer=scorer,
-        reason="",
-        fault=None,
-        details=details or {},
-    )
+    more = {"scorer": scorer, "reason": "", "fault": None, "details": details or {}}
+    return Result(instance_id="q", status="scored", score=strict, official=official, strict=strict, **more)  # type: ignore[arg-type]
 
 
 def test_the_prediction_powered_mean() -> None:
@@ -141,8 +148,6 @@ def test_the_likelihood_of_clusters(totals: list[tuple[float, int]]) -> None:
         low, high = (0, np.interp(0.95, below, edges)) if centre == 0 else (np.interp(0.05, below, edges), 1)
     else:
         low, high = np.interp([0.025, 0.975], below, edges)
-    assert found.low is not None
-    assert found.high is not None
     assert found.low <= low + 1e-9
     assert found.high >= high - 1e-9
     assert _likely_means(centre, totals, 0.95) == pytest.approx((low, high), abs=1e-9)
@@ -177,10 +182,9 @@ def test_whole_clusters_are_flipped(n: int) -> None:
 
 def test_what_few_clusters_cannot_show() -> None:
     """Named from the chance of 2 / 2^G on: six can show 0.05, five cannot, nor six over two pairs; one has another note."""
-    assert few_clusters_note(6) == few_clusters_note(1) == few_clusters_note(3, n_tests=0) == ""
+    assert few_clusters_note(6) == few_clusters_note(1) == few_clusters_note(3, n_tests=0) == few_clusters_note(5, 0.0625) == ""
     assert few_clusters_note(5) == "5 clusters: no test can reach 0.05"
     assert few_clusters_note(6, n_tests=2, what="groups") == "6 groups: no test can reach 0.05 over 2 pairs"
-    assert few_clusters_note(5, 0.0625) == ""
     assert [can_show(n, 0.0625) for n in (4, 5)] == [False, True]
 
 
@@ -190,7 +194,6 @@ def test_the_interval_of_one_score_of_many_units() -> None:
     middle = sum(scores) / len(scores)
     assert astuple(interval_of_units(middle, scores))[:3] == astuple(score_interval(scores))[:3]
     found, se = interval_of_units(0.5, scores), score_interval(scores).se
-    assert se is not None
     n, z = 0.25 / se**2, scipy.stats.t.ppf(0.975, 7)
     half = z * math.sqrt(0.25 / n + z * z / (4 * n * n)) / (1 + z * z / n)
     assert [found.low, found.high] == pytest.approx([0.5 - half, 0.5 + half], abs=1e-9)
@@ -256,11 +259,12 @@ def test_clusters_count_as_their_means_by_size() -> None:
 def test_a_score_has_the_worth_of_its_units(score: float, units_: list[float]) -> None:
     """As many coins as give the error of their mean, at least one; from the one to the other where the interval would miss it."""
     error = score_interval(units_).se
-    assert error is not None
     worth, z = max(1.0, score * (1 - score) / error**2), scipy.stats.t.ppf(0.975, len(units_) - 1)
     low, high = wilson_interval(score * worth, worth, z=z)
     found = interval_of_units(score, units_)
     assert [found.low, found.high, found.estimate] == pytest.approx([low, high, score])
+    # Units that all agree say little of a score that is none of them: the interval reaches from one to the other.
+    assert [astuple(interval_of_units(end, [1 - end] * 3))[:3] for end in (0.0, 1.0)] == [(0.0, 0.0, 1.0), (1.0, 0.0, 1.0)]
 
 
 @pytest.mark.parametrize("effective", [None, 2, 5])
@@ -290,24 +294,9 @@ def test_the_interval_that_is_reported() -> None:
         assert reported_interval(scores, score=score) == score_interval(scores)
 
 
-@pytest.mark.parametrize("n", [2, 4, 6])
-@pytest.mark.parametrize("ahead", [0.5, 0.8, 1.0])
-def test_the_power_of_so_many_equal_differences(n: int, ahead: float) -> None:
-    """The power of 0/1 pairs is the sum over every way in which n units may differ."""
-    made = Units(n, (1.0,), 1.0, 1.0, 0.7)
-    difference = 0.7 * (2 * ahead - 1)
-    total = 0.0
-    for signs in product((0, 1, -1), repeat=n):
-        chance = math.prod({0: 0.3, 1: 0.7 * ahead, -1: 0.7 * (1 - ahead)}[sign] for sign in signs)
-        a, b = [float(sign > 0) for sign in signs], [float(sign < 0) for sign in signs]
-        total += chance * (compare_paired(a, b).p <= 0.2)
-    assert made.power(difference, 0.2) == pytest.approx(total, abs=1e-9)
-
-
 def test_the_power_of_many_units() -> None:
     """Above 500 units of several sizes it is the normal approximation, and so it is where the difference is beyond doubt."""
     made = power_units([0.25, -0.5, 1.0, 0.0] * 150)
-    assert made is not None
     assert (made.n, made.share, made.size, made.square) == (600, 0.75, pytest.approx(1.75 / 3), pytest.approx(1.3125 / 3))
     difference, square = 0.05, 0.75 * 1.3125 / 3
     sd = math.sqrt(square - difference**2)
@@ -316,7 +305,6 @@ def test_the_power_of_many_units() -> None:
     assert made.power(difference, 0.05) == pytest.approx(expected, abs=1e-9)
     assert made.power(-difference, 0.05) == pytest.approx(expected, abs=1e-9)
     least = n_needed(made, difference, 0.05)
-    assert least is not None
     assert made.power(difference, 0.05, least) >= 0.8 > made.power(difference, 0.05, math.floor(least * 0.99) - 1)
     assert power_units([0.0, 0.0]) is None
     assert power_units([0.0, 0.0], binary=True) == Units(2, (1.0,), 1.0, 1.0, 0.0)
@@ -480,13 +468,6 @@ def test_the_interval_of_an_error_is_that_of_as_many_coins(centre: float, n: flo
     assert _wilson_of(centre, error * (1 - 1e-12 * (centre != 0.5)), 1.96) == pytest.approx(expected)
 
 
-def test_a_score_beside_its_units_is_in_its_interval() -> None:
-    """Units that all agree say little of a score that is none of them: the interval reaches from one to the other."""
-    for score, units_ in ((1.0, [0.0] * 3), (0.0, [1.0] * 3)):
-        found = interval_of_units(score, units_)
-        assert (found.low, found.high, found.estimate) == (0.0, 1.0, score)
-
-
 @pytest.mark.parametrize("method", ["mcnemar", "permutation", "t", "wilcoxon", "bootstrap"])
 def test_each_test_has_the_same_interval(method: Any) -> None:
     """That of the mean difference; only the bootstrap has its own."""
@@ -496,3 +477,55 @@ def test_each_test_has_the_same_interval(method: Any) -> None:
     assert own != plain
     assert found.interval == (own if method == "bootstrap" else plain)
     assert (found.wins, found.ties, found.losses, found.verdict == "a is better") == (6, 9, 0, found.p <= 0.05)
+
+
+ROWS = [json.loads(line) for line in (RECORDED / "statistics.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def ends(interval: Any) -> list[float]:
+    """Both ends."""
+    return [interval.low, interval.high]
+
+
+OURS: dict[str, Callable[..., Any]] = {
+    "adjust": adjust,
+    "clustered_interval": lambda scores, names: ends(clustered_interval(scores, names)),
+    "clustered_se": lambda scores, names: attrgetter("mean", "cr0", "cr1")(clustered_se(scores, names)),
+    "cohen_kappa": lambda a, b, weights: [cohen_kappa(a, b, weights=weights).value],
+    "mcnemar_counts": lambda b, c: itemgetter("exact_p", "chi2_p", "chi2_corrected_p")(mcnemar_counts(b, c)),
+    "paired_t": lambda a, b: [(found := paired_t(a, b)).p, found.statistic, *ends(found.interval)],
+    "proportion_interval": lambda k, n, confidence, method: ends(proportion_interval(k, n, confidence=confidence, method=method)),
+    "t_interval": lambda scores, confidence: ends(t_interval(scores, confidence=confidence)),
+    "wilcoxon": lambda a, b, exact: [wilcoxon(a, b, method="exact" if exact else "approx").p],
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_values_are_the_recorded_ones(name: str) -> None:
+    """Each recorded value of a function, to nine digits; no recorded function is left out."""
+    rows = [row for row in ROWS if row["name"] == name]
+    assert rows
+    assert {row["name"] for row in ROWS} == set(OURS)
+    for row in rows:
+        assert list(OURS[name](*row["given"])) == pytest.approx(row["expected"], rel=1e-9, abs=1e-9), row["given"]
+
+
+def test_segment_bootstrap_is_the_loop_it_stands_for() -> None:
+    """Draw the segments one sample after the other: p, interval and error are those of a plain loop over the same draws."""
+
+    def ratio(sums: Any) -> Any:
+        return sums[:, 0] / sums[:, 1]
+
+    rng = np.random.default_rng(0)
+    a, b = (np.stack([rng.integers(0, 9, 12), rng.integers(9, 12, 12)], axis=1).astype(float) for _ in range(2))
+    observed = ratio(a.sum(0, keepdims=True))[0] - ratio(b.sum(0, keepdims=True))[0]
+    apart = []
+    for rows in np.random.default_rng(5).choice(12, size=(200, 12)):
+        apart.append(ratio(a[rows].sum(0, keepdims=True))[0] - ratio(b[rows].sum(0, keepdims=True))[0])
+    sizes = np.abs(apart)
+    far = np.count_nonzero(sizes - sizes.mean() > abs(observed) - 1e-9)
+    assert 5 < far < 150
+    found = segment_bootstrap_test(a, b, ratio, n_resamples=200, seed=5, confidence=0.9)
+    assert (found.p, found.difference) == pytest.approx(((far + 1) / 201, observed))
+    assert ends(found.interval) == pytest.approx(list(np.quantile(apart, (0.05, 0.95))))
+    assert found.interval.se == pytest.approx(np.std(apart))

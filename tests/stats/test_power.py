@@ -1,18 +1,23 @@
-"""Stated power against the simulated power of the tests that judge: the difference that is called detectable is shown in 80 % of draws."""
+"""Stated power against the simulated power of the tests that judge, and plans, effect sizes and aggregates worked out by hand."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import product
+from functools import partial
+from itertools import pairwise, product
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evalsuite.analysis.leaderboard.comparison import plan_of
 from evalsuite.stats import power as of_power
 from evalsuite.stats.power import Units, can_show, detectable, n_needed, power_units
-from evalsuite.stats.significance import compare_paired, mcnemar, sign_flip
+from evalsuite.stats.samples import StatsError, aggregate, histogram, pass_at_k
+from evalsuite.stats.significance import compare_paired, detectable_difference, effect_size, mcnemar, paired_sample_size, sign_flip
 
 ALPHA = 0.05
 Draw = Callable[[np.random.Generator, int], np.ndarray]
@@ -48,8 +53,16 @@ def simulated(sizes: Sequence[float], share: float, n: int, difference: float, n
     return calls / n_draws
 
 
-def within_two_points(kind: str, n: int, *, n_draws: int) -> None:
-    """Hold the plan of one draw of n pairs to the simulation; more draws where chance alone could explain a miss."""
+@pytest.mark.parametrize(
+    ("kind", "n", "n_draws"),
+    [
+        *((name, n, 700) for name, n in zip(KINDS, (5, 13, 3, 3, 3), strict=True)),
+        *((name, 20, 700) for name in list(KINDS)[2:]),
+        *(pytest.param(name, n, 4000, marks=pytest.mark.slow) for name in KINDS for n in range(2, 61)),
+    ],
+)
+def test_the_stated_power_is_the_simulated_power(kind: str, n: int, n_draws: int) -> None:
+    """The plan of one draw of n pairs: within 2 points of 80 %, and nothing where the test can show nothing."""
     rng = np.random.default_rng([n, list(KINDS).index(kind)])
     apart = KINDS[kind](rng, n)
     a, b = sides_of(apart)
@@ -62,28 +75,12 @@ def within_two_points(kind: str, n: int, *, n_draws: int) -> None:
     if not any(apart) and "0/1" not in kind:
         assert plan.detectable is None
         return
-    assert plan.detectable is not None
     share = sum(value != 0 for value in apart) / n
     found = simulated(sizes, share, n, plan.detectable, n_draws, rng)
+    # More draws where chance alone could explain a miss.
     if abs(found - 0.8) > 0.02:
         found = simulated(sizes, share, n, plan.detectable, 8 * n_draws, rng)
     assert abs(found - 0.8) <= 0.02, (kind, n, plan, found)
-
-
-@pytest.mark.parametrize(
-    ("kind", "n"), [*((name, n) for name, n in zip(KINDS, (5, 13, 3, 3, 3), strict=True)), *product(list(KINDS)[2:], (20,))]
-)
-def test_the_stated_power_is_the_simulated_power(kind: str, n: int) -> None:
-    """Within 2 points of 80 %, and nothing where the test can show nothing."""
-    within_two_points(kind, n, n_draws=700)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", range(2, 61))
-def test_the_stated_power_is_the_simulated_power_at_every_size(kind: str, n: int) -> None:
-    """The same for n = 2 to 60."""
-    within_two_points(kind, n, n_draws=4000)
 
 
 @pytest.mark.parametrize(("n", "share"), [(6, 1.0), (8, 0.5), (11, 0.2)])
@@ -91,7 +88,6 @@ def test_the_stated_power_is_the_simulated_power_at_every_size(kind: str, n: int
 def test_the_power_of_zero_one_scores_is_the_sum_over_all_outcomes(n: int, share: float, difference: float) -> None:
     """Every number of wins and losses, weighed by its chance and judged by the test itself."""
     units = power_units([1.0] * round(n * share) + [0.0] * (n - round(n * share)), binary=True)
-    assert units is not None
     differ = max(units.share, difference)
     ahead, behind = (differ + difference) / 2, (differ - difference) / 2
     shown = 0.0
@@ -125,7 +121,6 @@ def of_kinds(*of_each: int) -> list[Any]:
 def test_what_is_needed_is_enough_and_one_less_is_not(kind: str, at: int) -> None:
     """The search ends between two neighbours (of many instances, within a 500th): one has the power and the other has not."""
     units = power_units(KINDS[kind](np.random.default_rng(7), 40).tolist())
-    assert units is not None
     part, power = ((0.15, 0.8), (1.0, 0.8), (0.5, 0.6), (0.4, 0.8))[at]
     n = n_needed(units, part * units.size, ALPHA, power)
     assert n == n_needed(units, -part * units.size, ALPHA, power) == STATED[kind][1][at]
@@ -137,7 +132,6 @@ def test_what_is_needed_is_enough_and_one_less_is_not(kind: str, at: int) -> Non
 def test_what_is_detectable_has_the_power(kind: str) -> None:
     """Forty pairs have the power that is stated for two differences, and the power that is asked for at what is detectable."""
     units = power_units(KINDS[kind](np.random.default_rng(7), 40).tolist())
-    assert units is not None
     # At such a level two instances show what is always so.
     assert n_needed(replace(units, sizes=(1.0,), size=1.0, square=1.0), 1.0, 0.5) == 2
     assert [units.power(part * units.size, ALPHA) for part in (0.2, 0.5)] == pytest.approx(STATED[kind][0], abs=1e-7)
@@ -151,8 +145,6 @@ def test_power_does_not_depend_on_the_unit(kind: str, n: int) -> None:
     """Scores in percent have the power of the same in shares, on a grid as fine as the places of the transform and on a finer one."""
     apart = KINDS[kind](np.random.default_rng(n), n)
     shares, percent = power_units(apart.tolist()), power_units((100 * apart).tolist())
-    assert shares is not None
-    assert percent is not None
     for part in (0.1, 0.3, 1.0):
         assert percent.power(100 * part * shares.size, ALPHA) == pytest.approx(shares.power(part * shares.size, ALPHA), abs=1e-3)
 
@@ -184,3 +176,63 @@ def test_many_instances_are_planned_by_the_same_rule() -> None:
     assert n_needed(units, 0.004, ALPHA) == pytest.approx((2.8016 / 0.004) ** 2 * 0.2, rel=0.02)
     assert n_needed(units, 0.0, ALPHA) is n_needed(units, 0.0001247, ALPHA) is None
     assert [can_show(n, ALPHA) for n in (1, 5, 6)] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda: paired_sample_size(sd_difference=0.3, difference=0), "difference of 0"),
+        (lambda: paired_sample_size(sd_difference=0.3, difference=math.inf), "difference of inf"),
+        (lambda: paired_sample_size(sd_difference=0.3, difference=1e-300), r"more than 1e\+18 instances"),
+        (lambda: paired_sample_size(sd_difference=0.3, difference=0.1, alpha=5), "must be between 0 and 1"),
+        (lambda: paired_sample_size(sd_difference=0.3, difference=0.1, power=80), "must be between 0 and 1"),
+        (lambda: paired_sample_size(sd_difference=0.3, difference=0.1, power=0.01), "power must be above alpha, 0.05"),
+        (lambda: paired_sample_size(sd_difference=0.3, difference=0.1, alpha=1e-17), "must be between 0 and 1"),
+        (lambda: detectable_difference(sd_difference=-1, n=10), "deviation of -1"),
+        (lambda: detectable_difference(sd_difference=math.nan, n=10), "deviation of nan"),
+        (lambda: detectable_difference(sd_difference=1, n=0), "not 0"),
+        (lambda: detectable_difference(sd_difference=1, n=-1), "not -1"),
+        (lambda: detectable_difference(sd_difference=1, n=math.nan), "not nan"),
+        (lambda: histogram([1.0], n_bins=0), "0 bins"),
+        (lambda: aggregate([None]), "no scores"),
+        *((partial(pass_at_k, *counts), "^pass@") for counts in ((5, 6, 1), (5, -1, 1), (5, 2, 6), (5, 2, 0))),
+    ],
+)
+def test_planning_needs_shares_and_a_difference(ask: Callable[[], object], why: str) -> None:
+    """No difference cannot be found, alpha and power are shares, and counts that cannot be are errors."""
+    with pytest.raises(StatsError, match=why):
+        ask()
+
+
+@given(st.floats(0.01, 2), st.floats(0.01, 1))
+def test_more_power_needs_more_instances(sd: float, difference: float) -> None:
+    """n grows with power and with a smaller alpha."""
+    n = paired_sample_size(sd_difference=sd, difference=difference)
+    assert paired_sample_size(sd_difference=sd, difference=difference, power=0.9) >= n
+    assert paired_sample_size(sd_difference=sd, difference=difference, alpha=0.01) >= n
+    assert detectable_difference(sd_difference=sd, n=n) <= difference + 1e-12
+
+
+@given(st.integers(1, 30).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))
+def test_pass_at_k_grows_with_k(counts: tuple[int, int]) -> None:
+    """From c / n at k = 1, never down."""
+    n, c = counts
+    values = [pass_at_k(n, c, k) for k in range(1, n + 1)]
+    assert values[0] == pytest.approx(c / n)
+    assert all(x <= y + 1e-12 for x, y in pairwise(values))
+
+
+def test_effect_sizes_and_aggregates_by_hand() -> None:
+    """Differences 1, 0, 2: mean 1, sd 1; both sides have sd 1 and 0. 1, 3 and a missing one: mean 2, sd sqrt 2; one has no sd."""
+    found = effect_size([1, 0, 2], [0, 0, 0])
+    assert (found.d_z, found.d_pooled, found.d_av) == pytest.approx((1.0, 2**0.5, 2.0))
+    assert found.hedges_g_z == pytest.approx(1 - 3 / 7)
+    same = effect_size([0.3, 0.5], [0.3, 0.5])
+    assert (same.d_z, same.d_pooled, same.d_av) == (0, 0, 0)
+    assert effect_size([2, 2], [1, 1]).d_z is None
+    assert detectable_difference(sd_difference=1, n=1) == pytest.approx(NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8))
+    assert [one.count for one in histogram([0.0, 1.0, 2.0], n_bins=1)] == [3]
+    found = aggregate([1, None, 3])
+    assert (found.n, found.n_missing, found.mean, found.median) == (2, 1, 2, 2)
+    assert (found.sd, found.sd_population, found.se) == pytest.approx((2**0.5, 1, 1))
+    assert (aggregate([0.5]).sd, aggregate([0.5]).se) == (None, None)

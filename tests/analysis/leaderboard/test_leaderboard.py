@@ -1,7 +1,11 @@
-"""The numbers of a leaderboard: order, polarity, shared ranks, faults, refusals and letters for names."""
+"""The numbers of a leaderboard, also of values on a metric's own scale, and the agreement of two raters."""
 
+import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import mean
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,16 +13,25 @@ from hypothesis import strategies as st
 
 from evalsuite.analysis.leaderboard.pairing import SharedInstances
 from evalsuite.analysis.leaderboard.ranking import Leaderboard, make_leaderboard
+from evalsuite.analysis.leaderboard.reliability import agree, rater_of_run
+from evalsuite.cli import main
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import UsageError
 from evalsuite.reports.html import as_html
 from evalsuite.reports.leaderboard_documents import board_facts, leaderboard_document
+from evalsuite.reports.test_suite import TestSuite
+from evalsuite.runs.corrected_scores import Rater, read_labels
+from evalsuite.runs.history import find_runs, one_run
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from evalsuite.scorers import SCORERS
 from evalsuite.stats import ranking
-from evalsuite.stats.intervals import score_interval
+from evalsuite.stats.intervals import score_interval, wilson_interval
+from evalsuite.suites.transfer import import_suites
+from tests.conftest import corpus
 from tests.properties import examples
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -54,15 +67,27 @@ def board(*entries: Entry, **options: object) -> Leaderboard:
     return make_leaderboard(entries, DiskCache(None), **options)  # type: ignore[arg-type]
 
 
-def names(made: Leaderboard) -> list[str]:
-    """The names from the top down."""
-    return [row.name for row in made.rows]
+def test_what_a_board_notes() -> None:
+    """The same answers under two names, each with a rank and a letter of its own; clusters that do not part the instances; other versions.
 
-
-def test_the_same_submission_under_two_names_is_noted() -> None:
-    """Each has a rank of its own, and the reader is told; a submission without a hash is not known to be one of them."""
+    A submission without a hash is not known to be another; what a receipt does not record is no difference.
+    """
     runs = [entry(name, [1.0, 0.0], submission_hash=digest) for name, digest in (("a", "x"), ("b", "y"), ("c", "x"), ("d", ""), ("e", ""))]
     assert board(*runs).notes == ("the same answers under several names: a, c",)
+    same = board(runs[0], runs[2], anonymous=True)
+    assert (len({row.name for row in same.rows}), [row.rank for row in same.rows]) == (2, [1, 1])
+    made = board(entry("a", [1.0, 0.0, 1.0], groups={"x": ["q0"], "y": ["q1"]}, clusters=["x", "y"]))
+    assert any("instance 'q2' is in none of the clusters" in note for note in made.notes)
+    versions = {
+        "a": {"python": "3.11.2", "regex": "1"},
+        "b": {"python": "3.11.9"},
+        "c": {"python": "3.13.0"},
+        "d": {"python": "3.11.2 and 3.13.0"},
+    }
+    made = board(*(entry(name, [1.0, 0.0, at / 4], versions=each) for at, (name, each) in enumerate(versions.items())))
+    assert [note for note in made.notes if "versions" in note] == [
+        "a and c, d were scored with other versions of python: verdicts on rare texts can differ"
+    ]
 
 
 @examples(30)
@@ -76,7 +101,7 @@ def test_the_order_is_that_of_the_plain_means(vectors: list[list[float]]) -> Non
         assert row.score == pytest.approx(totals[row.name] / 5)
         expected = score_interval(vectors[int(row.name[1:])])
         assert row.interval == pytest.approx((expected.low, expected.high))
-    assert [totals[name] for name in names(made)] == sorted(totals.values(), reverse=True)
+    assert [totals[row.name] for row in made.rows] == sorted(totals.values(), reverse=True)
 
 
 # Status -> its score: what the submission failed at is 0, what was not judged is None.
@@ -133,13 +158,6 @@ def test_other_signatures_are_refused_and_forced_only_over_what_they_share() -> 
     ]
 
 
-def test_two_of_the_same_content_get_two_letters() -> None:
-    """A copy under another name has its own row."""
-    made = board(entry("a", [1.0], submission_hash="same"), entry("b", [1.0], submission_hash="same"), anonymous=True)
-    assert len(set(names(made))) == 2
-    assert [row.rank for row in made.rows] == [1, 1]
-
-
 def test_few_clusters_leave_every_place_open_and_it_is_said() -> None:
     """Two submissions that differ on every instance of three clusters share their ranks; of one cluster nothing is known at all."""
     groups = {tag: [f"q{6 * at + i}" for i in range(6)] for at, tag in enumerate("abc")}
@@ -152,12 +170,6 @@ def test_few_clusters_leave_every_place_open_and_it_is_said() -> None:
     one = board(*(entry(name, [score] * 18, groups=whole, clusters=["a"]) for name, score in (("a", 1.0), ("b", 0.0))))
     assert {(row.shared_ranks, row.rank_interval) for row in one.rows} == {((1, 2), (1, 2))}
     assert any(note.startswith("one cluster") for note in one.notes)
-
-
-def test_an_instance_in_no_cluster_is_named() -> None:
-    """Clusters that do not part the instances are not used, and the board says so."""
-    made = board(entry("a", [1.0, 0.0, 1.0], groups={"x": ["q0"], "y": ["q1"]}, clusters=["x", "y"]))
-    assert any("instance 'q2' is in none of the clusters" in note for note in made.notes)
 
 
 def test_what_a_board_says_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,22 +214,6 @@ def test_what_a_board_says_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (groups.by_direction["two"], (made.seed, made.n_resamples, made.confidence)) == ("higher", (12345, 10_000, 0.95))
     alone = board(entry("a", [1.0], n_instances=1))
     assert (alone.part_of, alone.family, alone.notes) == (None, 0, ())
-
-
-def test_other_versions_are_noted() -> None:
-    """A board of runs that other versions scored says so, and who; what a receipt does not record is no difference."""
-    versions: list[dict[str, str]] = [
-        {"python": "3.11.2", "regex": "1"},
-        {"python": "3.11.9"},
-        {"python": "3.13.0"},
-        {"python": "3.11.2 and 3.13.0"},
-    ]
-    made = board(
-        *(entry(name, [1.0, 0.0, value], versions=each) for name, value, each in zip("abcd", (0, 1, 0.5, 0.2), versions, strict=True))
-    )
-    assert [note for note in made.notes if "versions" in note] == [
-        "a and c, d were scored with other versions of python: verdicts on rare texts can differ"
-    ]
 
 
 def test_samples_of_other_signatures_are_no_model() -> None:
@@ -279,3 +275,256 @@ def test_records_of_the_only_instance(units: list[tuple[float | None, ...]], exp
     assert of_two.unit_values([0, 1]) is None
     # What few units can show is said of instances where several hold them.
     assert (table.cluster_note(2, 0.05), bool(of_two.cluster_note(2, 0.05))) == ("", True)
+
+
+def rater(name: str, *labels: float | str) -> Rater:
+    """A rater with labels for the instances 0, 1, 2 ..."""
+    return Rater(name=name, labels={str(i): label for i, label in enumerate(labels)}, reasons={"0": f"{name} says so"})
+
+
+def test_coefficients_of_a_known_table() -> None:
+    """The textbook table 20, 5, 10, 15 has raw agreement 0.7 and kappa 0.4 (Wikipedia, Cohen's kappa)."""
+    a = rater("a", *[1.0] * 25, *[0.0] * 25)
+    b = rater("b", *[1.0] * 20, *[0.0] * 5, *[1.0] * 10, *[0.0] * 15)
+    found = agree(a, b)
+    assert found.observed == 0.7
+    assert [c.method for c in found.coefficients] == ["Cohen's kappa", "Krippendorff's alpha (nominal)"]
+    assert found.coefficients[0].value == pytest.approx(0.4)
+    assert found.confusion.counts == ((15, 10), (5, 20))
+    assert len(found.disagreements) == 15
+    assert 0.56 < found.interval[0] < 0.7 < found.interval[1] < 0.82
+
+
+def test_clusters_of_a_run_are_independent_and_not_its_instances() -> None:
+    """The interval of the agreement and that of the corrected mean are wider over clusters that agree or err as a whole."""
+    judge, people = (rater(name, *[1.0] * 60, *[0.0] * 20) for name in ("judge", "people"))
+    people = replace(
+        people, labels={name: 1 - label if int(name) < 20 else label for name, label in people.labels.items() if int(name) % 2}
+    )
+    clustered = replace(judge, clusters={name: f"c{int(name) // 10}" for name in judge.labels})
+    apart, together = agree(judge, people), agree(people, clustered)
+    assert apart.interval == wilson_interval(30, 40)
+    assert together.interval[0] < apart.interval[0] < apart.interval[1] < together.interval[1]
+    assert together.corrected.estimate == apart.corrected.estimate
+    assert together.corrected.high - together.corrected.low > 1.5 * (apart.corrected.high - apart.corrected.low)
+    part = replace(judge, clusters=dict.fromkeys(list(judge.labels)[:-1], "c"))
+    assert agree(part, people).interval == apart.interval
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("instance_id,label\nq1,1\nq1,0\n", "labels.csv:3: 'q1' stands twice"),
+        ("instance_id,label\n,1\n", "labels.csv:2: no instance_id"),
+        ("question,label\nq1,1\n", "no column 'instance_id'"),
+        ("instance_id,mark\nq1,1\n", "no column 'label'"),
+        ("", "no column"),
+    ],
+)
+def test_bad_label_files(tmp_path: Path, text: str, message: str) -> None:
+    """A file that cannot be meant says so with its line; text and numbers are not compared."""
+    (tmp_path / "labels.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        read_labels(tmp_path / "labels.csv")
+    assert message in caught.value.message
+    with pytest.raises(UsageError, match="good"):
+        agree(rater("a", "good", "bad"), rater("b", 1.0, 0.0))
+
+
+@pytest.mark.parametrize(("n", "n_differ"), [(10, 2), pytest.param(40, 13, marks=pytest.mark.slow)])
+def test_two_runs_of_the_example(n: int, n_differ: int, tmp_path: Path, example: tuple[Path, Path]) -> None:
+    """Official against strict on the project's example: the flips are the disagreements, and nothing unjudged counts."""
+    for rules in ("official", "strict"):
+        run(*example, RunOptions(rules=rules, out=tmp_path / rules, jobs=1))  # type: ignore[arg-type]
+    official, strict = (rater_of_run(one_run(rules, tmp_path)) for rules in ("official", "strict"))
+    found = agree(official, strict)
+    assert found.n + sum(found.left_out.values()) == n
+    assert found.n - found.n_equal == len(found.disagreements) == n_differ
+    assert all(one.reasons[0] != one.reasons[1] for one in found.disagreements)
+
+
+EASY, HARD = "The cat sat. The dog ran.", "Notwithstanding considerable institutional opposition, deregulation accelerated."
+PLUGIN = """
+from evalsuite.core.registry import scorer
+
+@scorer(reads="text", range=None)
+def words(prediction, *, gold=None):
+    return len(prediction.split())
+
+@scorer(reads="text", range=(0, 10))
+def marks(prediction, *, gold=None):
+    return len(prediction.split())
+
+@scorer(reads="text")
+def bare(prediction, *, gold=None):
+    return len(prediction.split())
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def called(capsys: pytest.CaptureFixture[str], words: str | list[str], code: int = 0) -> list[str]:
+    """The lines that a command prints, which must end with this code."""
+    capsys.readouterr()
+    assert main(words.split() if isinstance(words, str) else words) == code, capsys.readouterr().err
+    return capsys.readouterr().out.splitlines()
+
+
+def answered(capsys: pytest.CaptureFixture[str], words: str) -> Any:
+    """What a command prints as JSON."""
+    return json.loads("\n".join(called(capsys, words + " --json")))
+
+
+def suite_of_own(
+    place: Path, capsys: pytest.CaptureFixture[str], checks: dict[str, dict[str, Any]], subs: dict[str, dict[str, int]]
+) -> list[str]:
+    """Gold of these checks and, for each submission, a run of its answers of so many words; the last lines that the runs print."""
+    (place / "own.py").write_text(PLUGIN)
+    (place / "gold").mkdir()
+    lines = [{"instance_id": name, "evaluation": check} for name, check in checks.items()]
+    (place / "gold/x_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    last = []
+    for sub, answers in subs.items():
+        rows = [{"instance_id": name, "answer_type": "answer", "answer_or_path": "w " * n} for name, n in answers.items()]
+        (place / sub).mkdir()
+        (place / sub / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        last.append(called(capsys, f"run {sub} --plugin own.py --out runs/{sub} --isolation none")[-1])
+    return last
+
+
+class Length:
+    """A scorer of Bench's shape that counts words."""
+
+    name = "length"
+
+    def run_batch(self, outputs: list[str], references: Any, inputs: Any, contexts: Any) -> list[float]:
+        """The number of words of each output."""
+        return [float(len(text.split())) for text in outputs]
+
+
+@pytest.mark.parametrize("scorer", ["readability", Length()])
+def test_a_suite_without_a_range_gives_values(scorer: Any, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The scores of a run are raw, its mean too; two runs are compared and ranked by them, and nothing shows a percent."""
+    suite = TestSuite("prose", scorer, input_text_list=["a", "b", "c"], reference_output_list=["x", "y", "z"])
+    easy = suite.run("easy", candidate_output_list=[EASY, EASY + " It slept.", "One two."])
+    hard = suite.run("hard", candidate_output_list=[HARD, HARD + " Indeed it did so.", HARD + " Yes."])
+    if isinstance(scorer, Length):
+        assert easy.scores == [6.0, 8.0, 2.0]
+    means = [mean(value for value in made.scores if value is not None) for made in (easy, hard)]
+    assert [made.run.summary.score for made in (easy, hard)] == [None, None]
+    assert [made.run.summary.raw["mean"] for made in (easy, hard)] == pytest.approx(means)  # type: ignore[index]
+    whole = answered(capsys, "compare easy hard")
+    total = whole["candidates"][0]["total"]
+    assert (total["n"], total["a"], total["b"], total["is_raw"]) == (3, pytest.approx(means[0]), pytest.approx(means[1]), True)
+    runs = [str(made.run.folder) for made in (easy, hard)]
+    board = answered(capsys, f"leaderboard {' '.join(runs)}")
+    assert [row["score"] for row in board["rows"]] == pytest.approx(sorted(means, reverse=True))
+    assert [row["rank"] for row in board["rows"]] == [1, 2]
+    table = called(capsys, ["compare", "easy", "hard"])
+    assert any("difference" in line and "baseline" not in line for line in table), table
+    assert not any("points" in line for line in table), table
+    shown = [
+        *called(capsys, ["runs", "list"]),
+        *called(capsys, ["compare", "easy", "hard"]),
+        *[line.partition("  first in")[0] for line in called(capsys, ["leaderboard", *runs]) if "stability" not in line],
+        *called(capsys, ["suite", "show", "prose"]),
+        *called(capsys, ["report", runs[0]]),
+    ]
+    assert [line for line in shown if re.search(r"\d\.\d %", line)] == []
+    assert f"mean {means[0]:.4g}" in shown[0]
+    called(capsys, ["leaderboard", *runs, "-o", "board.html"])
+    tips = re.findall(r"95 % interval \[([^]]*)\]", (place / "board.html").read_text())
+    assert set(tips) == {f"{row['interval'][0]:.4g}, {row['interval'][1]:.4g}" for row in board["rows"]}
+
+
+def test_values_without_a_range_are_no_zeros_beside_scores(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a suite of both kinds every report has the score of the run, and calls the other instances neither wrong nor unjudged."""
+    checks = {name: {"func": func, "parameters": {}} for name, func in {"a": "marks", "b": "marks", "c": "words", "d": "words"}.items()}
+    subs = {"one": {"a": 10, "b": 5, "c": 7}, "two": {"a": 10, "b": 5, "c": 9, "d": 2}, "three": {"a": 10}, "four": {"b": 10, "d": 1}}
+    assert [line.startswith("done: 75.0 %") for line in suite_of_own(place, capsys, checks, subs)[:2]] == [True, True]
+    board = answered(capsys, "leaderboard runs/one runs/two --plugin own.py")
+    assert [(row["rank"], row["score"], row["n_judged"]) for row in board["rows"]] == [(1, 0.75, 2), (1, 0.75, 2)]
+    assert "in no score: 2 instances measured on a scale without a range" in board["notes"]
+    candidate = answered(capsys, "compare runs/one runs/two")["candidates"][0]
+    assert (candidate["unjudged"], candidate["bounds"]) == (["d"], None)
+    for candidate in answered(capsys, "compare runs/one runs/three runs/four --shift")["candidates"]:
+        assert (candidate["total"]["n"], candidate["total"]["b"], candidate["total"]["is_raw"]) == (2, 0.5, False)
+        assert [(shift["name"], shift["mean_a"]) for shift in candidate["shift"]] == [("marks", 0.75)]
+    candidate = answered(capsys, "compare runs/three runs/four")["candidates"][0]
+    assert (candidate["total"]["n"], candidate["total"]["wins"], candidate["total"]["losses"]) == (2, 1, 1)
+    samples = answered(capsys, "samples runs/one runs/two")
+    assert (samples["models"][0]["mean"], samples["models"][0]["n_questions"], samples["notes"]) == (0.75, 2, [])
+    assert "left out: 1 measured on a scale without a range in one" in called(capsys, "agree runs/one runs/two")
+    (place / "models.csv").write_text("submission,model_name\none,m\ntwo,m\n")
+    (model,) = answered(capsys, "leaderboard runs/one runs/two --plugin own.py --samples --metadata models.csv")["rows"]
+    assert (model["score"], model["samples"]["n_questions"]) == (0.75, 2)
+    called(capsys, ["report", "runs/two", "-o", "two.html", "-o", "two.md"])
+    page = re.sub(r"<[^>]*>|\s+", " ", (place / "two.html").read_text())
+    assert re.search(r"1 +right +1 +partly right +2 +measured", page)
+    assert "words: mean 5.5" in page
+    assert "not judged" not in page + (place / "two.md").read_text()
+
+
+def test_the_declaration_of_a_scale_decides_without_any_value(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of an instance on a scale of its own a missing answer is in no score of the run, as on a board; next to a `scale` it counts 0."""
+    checks: dict[str, dict[str, Any]] = {"a": {"func": "marks", "parameters": {}}, "b": {"func": "words", "parameters": {}}}
+    for name, scale in (("c", {"scale": [0, 100]}), ("d", {})):
+        checks[name] = {"func": "readability", "parameters": {"gold": "x", **scale}}
+    suite_of_own(place, capsys, checks, {"one": {"a": 10}, "two": {"b": 10, "d": 10}})
+    for names, scores in ((("one",), [0.5]), (("two",), [0.0]), (("one", "two"), [0.5, 0.0])):
+        runs = [f"runs/{name}" for name in names]
+        summaries = [json.loads((place / run / "run.json").read_text())["summary"] for run in runs]
+        board = answered(capsys, f"leaderboard {' '.join(runs)} --plugin own.py")
+        assert [(row["score"], row["n_judged"]) for row in board["rows"]] == [(score, 2) for score in scores]
+        assert [(summary["score"], summary["n_judged"]) for summary in summaries] == [(score, 2) for score in scores]
+        assert any(note == "without an answer to any of these instances: two" for note in board["notes"]) is ("two" in names)
+    (candidate,) = answered(capsys, "compare runs/one runs/two")["candidates"]
+    assert (candidate["total"]["a"], candidate["total"]["b"], candidate["total"]["n"]) == (0.5, 0.0, 2)
+
+
+@pytest.mark.conformance
+def test_every_recorded_bench_run_keeps_its_average(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Imported, each run has the average that Bench answers for it and each case its score; two runs of a suite are paired on all cases."""
+    folder = corpus("bench")
+    import_suites(folder / "folders")
+    wanted = [json.loads(line) for line in (folder / "expected.jsonl").read_text(encoding="utf-8").splitlines()]
+    wanted = [one for one in wanted if one["run"] is not None]
+    entries = {(entry.suite, entry.metadata["run_name"]): entry for entry in find_runs()}
+    assert entries.keys() == {(one["suite"], one["run"]) for one in wanted}
+    for one in wanted:
+        entry = entries[one["suite"], one["run"]]
+        summary = entry.run["summary"]
+        assert (summary.get("raw") or {}).get("mean", summary["score"]) == pytest.approx(one["avg_score"])
+        values = [row.details["raw"] for row in entry.results()]
+        assert values == pytest.approx(one["scores"])
+    for suite in dict.fromkeys(one["suite"] for one in wanted):
+        runs = [one for one in wanted if one["suite"] == suite]
+        if len(runs) < 2:
+            continue
+        names = [str(entries[suite, one["run"]].folder) for one in runs[:2]]
+        total = answered(capsys, f"compare {' '.join(names)}")["candidates"][0]["total"]
+        assert total["n"] == runs[0]["n_cases"]
+        assert (total["a"], total["b"]) == (pytest.approx(runs[0]["avg_score"]), pytest.approx(runs[1]["avg_score"]))
+
+
+def test_samples_and_questions_read_the_values(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two runs as samples of one side are their mean, `sql` has the values beside the empty scores, and no sample is called wrong."""
+    suite = TestSuite("counted", Length(), input_text_list=["a", "b"], reference_output_list=["x", "y"])
+    for name, outputs in (("one", ["1", "1 2"]), ("two", ["1 2 3", "1 2"]), ("three", ["1", "1 2 3 4"])):
+        suite.run(name, candidate_output_list=outputs)
+    total = answered(capsys, "compare one+two three")["candidates"][0]["total"]
+    assert (total["a"], total["b"], total["is_raw"]) == (2.0, 2.5, True)
+    (shift,) = answered(capsys, "compare one three --shift")["candidates"][0]["shift"]
+    assert (shift["mean_a"], shift["mean_b"], shift["distance"], shift["is_raw"]) == (1.5, 2.5, 1.0, True)
+    assert any(
+        line.split()[:5] == ["length", "2", "1.5", "2.5", "1.000"] for line in called(capsys, ["compare", "one", "three", "--shift"])
+    )
+    listed = called(capsys, ["sql", "SELECT score, raw, n_judged, n_gold FROM runs ORDER BY raw"])
+    assert [line.split("\t") for line in listed[1:]] == [["", "1.5", "2", "2"], ["", "2.5", "2", "2"], ["", "2.5", "2", "2"]]
+    assert called(capsys, ["sql", "SELECT count(score), sum(raw) FROM results"])[1:] == ["0\t13.0"]
+    called(capsys, ["samples", "one", "two"], 2)

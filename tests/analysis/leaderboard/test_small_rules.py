@@ -112,7 +112,6 @@ def test_an_unreadable_entry_is_no_sample() -> None:
     alike = {"metadata": {"model_name": "m"}}
     ters: list[dict[str, float | None]] = [{"ter": 0.25, "chrf": None}, {"ter": 0.75, "bleu": 0.5}]
     (joint,), _ = models_of([entry(name, [1.0], further=further, **alike) for name, further in zip("ab", ters, strict=True)])
-    assert joint.scores is not None
     assert joint.scores.further == {"ter": 0.5, "chrf": None, "bleu": 0.5}
     unread = Entry(name="unread", scores=None, fault="BAD_METADATA", metadata={"model_name": "m"})
     models, samples = models_of([entry("a", [1.0, 0.0], **alike), unread, entry("b", [1.0, 1.0], **alike)])
@@ -147,7 +146,6 @@ def test_a_model_is_the_plain_mean_of_its_samples(samples: list[list[tuple[str, 
         columns = {"ids": [f"q{i}" for i in order], "status": [status[i] for i in order], "metadata": {"model_name": "m", "at": at}}
         runs.append(entry(f"r{at}", [score[i] for i in order], groups={}, **columns))
     (model,), numbers = models_of(runs)
-    assert model.scores is not None
     shared = [name for name in runs[0].scores.ids if all(name in run.scores.ids for run in runs)]  # type: ignore[union-attr]
     assert list(model.scores.ids) == shared
     rows = [[samples[at][int(name[1:])] for at in range(len(samples))] for name in shared]
@@ -226,7 +224,6 @@ def test_the_mean_that_a_few_labels_correct() -> None:
     raters = Rater(name="cheap", labels=many), Rater(name="dear", labels=few)
     for a, b in (raters, raters[::-1]):
         found = agree(a, b).corrected
-        assert found is not None
         assert (found.cheap, found.dear, found.n, found.n_others) == ("cheap", "dear", 5, 7)
         assert (found.estimate, found.low, found.high, found.plain) == (expected.estimate, expected.low, 1.0, 4 / 12)
     words = Rater(name="a", labels={"0": "x", "1": "y", "2": "x"}), Rater(name="b", labels={"0": "x", "1": "x"})
@@ -399,7 +396,6 @@ def test_questions_of_a_models_samples(
     (model,), numbers = models_of(runs)
     found = numbers["m"].numbers
     assert (found.n_questions, found.interval.estimate) == (len(rows), pytest.approx(sum(map(sum, rows)) / len(rows) / 2))
-    assert model.scores is not None
     columns = [own.get("q0") or [0.0] * 2 for own in units]
     assert {name: list(column) for name, column in model.scores.units.items()} == {
         "q0": [sum(pair) / 2 for pair in zip(*columns, strict=True)]
@@ -480,7 +476,6 @@ def test_which_way_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
         entry(str(score), [score], status=[status], metadata={"model_name": "m"}) for score, status in ((0.5, "scored"), (0.0, "missing"))
     ]
     (model,), _ = models_of(runs)
-    assert model.scores is not None
     assert list(model.scores.score) == [0.75]
 
 
@@ -535,7 +530,6 @@ def test_labels_of_a_confusion() -> None:
     ):
         raters = (Rater(name=name, labels={str(at): label for at, label in enumerate(own)}) for name, own in (("a", first), ("b", second)))
         found = agree(*raters).confusion
-        assert found is not None
         assert tuple(found.labels) == labels
 
 
@@ -678,6 +672,5 @@ def test_one_run_is_its_own_model() -> None:
     named = [replace(one, metadata={"model_name": "n"}) for one in unmodelled]
     assert [model.name for model in models_of(named)[0]] == ["n"]
     (mean,), _ = models_of([entry(name, [1.0], metadata={"model_name": "m"}, raw=[3.0], corrected=0.5) for name in "ab"])
-    assert mean.scores is not None
     expected = hashlib.sha256(b"hash of a|hash of b").hexdigest()
     assert (mean.scores.raw, mean.scores.corrected, mean.scores.submission_hash) == ([3.0], None, expected)

@@ -1,37 +1,39 @@
-"""The numbers of a comparison, on sides made of plain scores."""
+"""The numbers of a comparison, on sides made of plain scores, of records, and of distributions."""
 
 import itertools
 import json
 import math
 import shlex
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.analysis.leaderboard import RunSide, compare
-from evalsuite.analysis.leaderboard.comparison import paired_difference
+from evalsuite.analysis.leaderboard import compare, comparison
+from evalsuite.analysis.leaderboard.comparison import paired_difference, score_shift
+from evalsuite.analysis.leaderboard.pairing import RunSide, side_of
+from evalsuite.analysis.leaderboard.reliability import mean_side, samples_of
 from evalsuite.cli.showing import ComparisonGates
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError
 from evalsuite.core.types import Answer, Check, Gold, GoldInstance, Result, Status, Submission, Suite
 from evalsuite.gold.spec import exchanges_of
 from evalsuite.reports.comparison_documents import comparison_sections
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import Run, run
 from evalsuite.stats import significance_test
 from evalsuite.stats.intervals import ONE_CLUSTER, clustered_difference_interval
 from evalsuite.stats.significance import difference_interval
+from evalsuite.stats.units import unit_details
 from tests.analysis.leaderboard.made import result, side
-from tests.properties import examples
+from tests.properties import examples, is_full
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
-
-
-def without_a_value(name: str, *, has_setup: bool = True) -> Result:
-    """An answer that its metric has no value for, or that could not be judged here."""
-    return result(name, None, status="unscored", fault="UNDEFINED" if has_setup else "NO_JUDGE")
 
 
 @examples(200)
@@ -57,7 +59,8 @@ def test_gates_of_a_comparison_are_a_plain_model(scores: list[tuple[Any, Any]], 
     for name, *of_sides in named:
         for side_, score in zip(sides, of_sides, strict=True):
             is_score = isinstance(score, float)
-            side_[name] = result(name, score) if is_score else without_a_value(name, has_setup=score is None)
+            fault = "UNDEFINED" if score is None else "NO_JUDGE"
+            side_[name] = result(name, score) if is_score else result(name, None, status="unscored", fault=fault)
     judged = [(a, b) for _, a, b in named if isinstance(a, float) and isinstance(b, float)]
     worst = judged + [(a or 0.0, 0.0) for _, a, b in named if not isinstance(b, float)]
     comparison = compare([RunSide(label=label, results=results) for label, results in zip("ab", sides, strict=True)])
@@ -121,14 +124,6 @@ def test_chosen_rules_make_other_rules_comparable() -> None:
     assert found.flips[0].reason_b == "not there"
 
 
-def test_hidden_gold_keeps_reasons_back() -> None:
-    """Where gold is secret a flip says right or wrong and nothing of the cells."""
-    found = compare([side("a", [1, 0.5], hidden=True), side("b", [0, 1])]).to_json()
-    flips = found["candidates"][0]["flips"]
-    assert [(flip["reason_a"], flip["reason_b"]) for flip in flips] == [("right", "wrong"), ("partly right", "right")]
-    assert "because" not in json.dumps(found)
-
-
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0])), min_size=2, max_size=12))
 @examples(60)
 def test_clustered_p_is_that_of_all_exchanges(items: list[tuple[str, float]]) -> None:
@@ -139,20 +134,6 @@ def test_clustered_p_is_that_of_all_exchanges(items: list[tuple[str, float]]) ->
     sums = [sum(s * t for s, t in zip(signs, totals, strict=True)) for signs in itertools.product([-1, 1], repeat=len(totals))]
     below, above = (sum(1 for s in sums if s <= sum(totals)) / len(sums), sum(1 for s in sums if s >= sum(totals)) / len(sums))
     assert paired_difference("r", a, b, clusters=names).p == pytest.approx(min(1.0, 2 * min(below, above)))
-
-
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        ({"p:1": ["q0"]}, "'q1' is in none of the clusters"),
-        ({"p:1": ["q0", "q1"], "p:2": ["q1"]}, "'q1' is in p:1 and p:2 of the clusters"),
-        ({"x": ["q0", "q1"]}, "no group begins with 'p:'"),
-    ],
-)
-def test_clusters_must_part_the_instances(groups: dict[str, list[str]], message: str) -> None:
-    """Every paired instance is in exactly one cluster, or it is an error."""
-    with pytest.raises(UsageError, match=message):
-        compare([side("a", [0, 1], groups=groups), side("b", [1, 1])], cluster="p:")
 
 
 def test_what_can_be_detected_is_near_the_formula_for_many_instances() -> None:
@@ -195,48 +176,39 @@ def test_fields_are_compared_path_by_path() -> None:
     assert min(fields, key=lambda path: fields[path].f1.difference or 0) == next(iter(fields)) == "year"
 
 
-KINDS = ("0/1", "grades", "any")
-
-
-def false_calls(kind: str, n: int, n_draws: int, *, cluster: str | None = None) -> float:
-    """The share of comparisons of two equally good submissions that call p <= 0.05."""
-    rng = np.random.default_rng(20261121)
-    groups = {f"c{i}": [f"q{j}" for j in range(n) if j % 15 == i] for i in range(15)}
-    calls = 0
-    for _ in range(n_draws):
-        # What is hard is hard for both; in clusters whole clusters favour one side.
-        hard, lean = rng.random(n), rng.normal(0, 0.25, 15)[np.arange(n) % 15] if cluster is not None else np.zeros(n)
-        drawn = [np.clip(hard + sign * lean / 2 + rng.normal(0, 0.3, n), 0, 1) for sign in (1, -1)]
-        scores = [
-            (values > 0.5).astype(float) if kind == "0/1" else np.round(values * 4) / 4 if kind == "grades" else values for values in drawn
-        ]
-        sides = [
-            side(name, values.tolist(), groups=groups if cluster is not None else {}) for name, values in zip("ab", scores, strict=True)
-        ]
-        calls += compare(sides, cluster=cluster).candidates[0].total.is_significant(0.05)
-    return calls / n_draws
-
-
 @pytest.mark.parametrize(
     ("kind", "n", "n_draws", "cluster"),
     [
-        *((kind, 30, 200, None) for kind in KINDS),
+        *((kind, 30, 200, None) for kind in ("0/1", "grades", "any")),
         ("any", 75, 100, "c"),
+        pytest.param("any", 75, 4000, "c", marks=pytest.mark.slow),
         *(
-            pytest.param(*case, marks=pytest.mark.slow)
-            for case in [
-                *((kind, n, draws, None) for kind in KINDS for n, draws in ((10, 10_000), (30, 10_000), (100, 4000))),
-                ("any", 75, 4000, "c"),
-            ]
+            pytest.param(kind, n, draws, None, marks=pytest.mark.slow)
+            for kind in ("0/1", "grades", "any")
+            for n, draws in ((10, 10_000), (30, 10_000), (100, 4000))
         ),
     ],
 )
 def test_no_difference_is_rarely_called_one(kind: str, n: int, n_draws: int, cluster: str | None) -> None:
-    """Two equally good submissions are told apart in at most 6 % of seeded draws, also where whole clusters of five favour one side.
+    """Two equally good submissions are told apart (p <= 0.05) in at most 6 % of draws, also where whole clusters of five favour one side.
 
     The exact level is 5 %, so that many draws leave three standard errors and more between.
     """
-    assert false_calls(kind, n, n_draws, cluster=cluster) <= 0.06
+    rng = np.random.default_rng(20261121)
+    groups = {f"c{i}": [f"q{j}" for j in range(n) if j % 15 == i] for i in range(15)} if cluster else {}
+    calls = 0
+    for _ in range(n_draws):
+        # What is hard is hard for both; in clusters whole clusters favour one side.
+        hard, lean = rng.random(n), rng.normal(0, 0.25, 15)[np.arange(n) % 15] if cluster else np.zeros(n)
+        drawn = [np.clip(hard + sign * lean / 2 + rng.normal(0, 0.3, n), 0, 1) for sign in (1, -1)]
+        sides = [
+            side(
+                name, ((x > 0.5).astype(float) if kind == "0/1" else np.round(x * 4) / 4 if kind == "grades" else x).tolist(), groups=groups
+            )
+            for name, x in zip("ab", drawn, strict=True)
+        ]
+        calls += compare(sides, cluster=cluster).candidates[0].total.is_significant(0.05)
+    assert calls / n_draws <= 0.06
 
 
 @pytest.mark.parametrize(
@@ -396,7 +368,8 @@ def test_what_a_comparison_shows_at_each_level(level: str, seen: bool, reasons: 
         assert (flip.question, flip.reference, flip.answer_a, flip.answer_b) == ("what is q0", "77", "", "it is 77")
         back = compare([other, base], reveal=level).candidates[0].flips[0]
         assert (back.question, back.reference, back.answer_a, back.answer_b) == ("what is q0", "77", "it is 77", "")
-    assert compare([base, other]).level == "class"
+    hidden = compare([base, other])
+    assert (hidden.level, "77" in json.dumps(hidden.to_json())) == ("class", False)
     assert compare([other, replace(base, hidden=False)]).level == "cells"
 
 
@@ -432,18 +405,171 @@ def test_what_is_said_of_the_sides() -> None:
     assert not {"plan", "instances"} & data.keys()
 
 
-def test_a_prefix_that_no_group_has() -> None:
-    """The nearest group is named, or all, or where groups are set."""
-    groups = {"pp:1": ["q0"], "topic": ["q1"]}
-    for prefix, own, hint in (
-        ("q", groups, "known: pp:1, topic"),
-        ("topik", groups, "did you mean 'topic'?"),
-        ("q", {}, "groups are set in suite.yaml"),
-        ("", {}, "groups are set in suite.yaml"),
-    ):
-        with pytest.raises(UsageError, match=f"no group begins with '{prefix}'") as refused:
-            compare([side("a", [0, 1], groups=own), side("b", [1, 1])], cluster=prefix)
-        assert refused.value.hint == hint
+@pytest.mark.parametrize(
+    ("prefix", "groups", "message", "hint"),
+    [
+        ("q", {"pp:1": ["q0"], "topic": ["q1"]}, "no group begins with 'q'", "known: pp:1, topic"),
+        ("topik", {"pp:1": ["q0"], "topic": ["q1"]}, "no group begins with 'topik'", "did you mean 'topic'?"),
+        ("q", {}, "no group begins with 'q'", "groups are set in suite.yaml"),
+        ("", {}, "no group begins with ''", "groups are set in suite.yaml"),
+        ("p:", {"p:1": ["q0"]}, "'q1' is in none of the clusters", None),
+        ("p:", {"p:1": ["q0", "q1"], "p:2": ["q1"]}, "'q1' is in p:1 and p:2 of the clusters", None),
+    ],
+)
+def test_clusters_must_part_the_instances(prefix: str, groups: dict[str, list[str]], message: str, hint: str | None) -> None:
+    """Every paired instance is in exactly one cluster; of a prefix without a group the nearest is named, or all, or where they are set."""
+    with pytest.raises(UsageError, match=message) as refused:
+        compare([side("a", [0, 1], groups=groups), side("b", [1, 1])], cluster=prefix)
+    assert hint in (None, refused.value.hint)
+
+
+Change = Callable[[int, dict[str, Any]], dict[str, Any] | None]
+N = 200
+
+
+def invoices(folder: Path, change: Change, *, func: str = "tree_match", n: int = N, n_files: int = 1, **parameters: Any) -> Run:
+    """A run of `n_files` files with n records each, every record as gold has it but for what `change` makes of it (None: left out)."""
+    gold, answers = folder / "gold", folder / "answers"
+    specs, lines = [], []
+    for file in range(n_files):
+        name = f"inv{file}"
+        records = [{"id": f"r{i}", "vendor": f"V{i % 7}", "total": 3 * i + 1, "day": f"2026-01-{i % 28 + 1:02d}"} for i in range(n)]
+        found = [made for i, record in enumerate(records) if (made := change(i, dict(record))) is not None]
+        for where, rows in ((gold / name, records), (answers / name, found)):
+            where.mkdir(parents=True)
+            (where / "records.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        specs.append({"instance_id": name, "evaluation": {"func": func, "parameters": {"gold": "records.jsonl", **parameters}}})
+        lines.append({"instance_id": name, "answer_type": "file", "answer_or_path": "records.jsonl"})
+    (gold / "x_eval.jsonl").write_text("\n".join(map(json.dumps, specs)))
+    (answers / "results_metadata.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return run(answers, gold, RunOptions(save=False, isolation="none"))
+
+
+def side_of_run(label: str, done: Run) -> RunSide:
+    """The side of a run."""
+    return side_of(label, done.to_json(), done.results)
+
+
+def of_units(label: str, *instances: Sequence[float | None], **more: Any) -> RunSide:
+    """A side of instances with these units."""
+    results = {}
+    for at, units in enumerate(instances):
+        known = [score for score in units if score is not None]
+        results[f"q{at}"] = result(f"q{at}", sum(known) / len(known), details=unit_details(units), scorer="tree_match")
+    return RunSide(label=label, results=results, **more)
+
+
+def test_units_of_several_instances_are_clustered_by_instance() -> None:
+    """Ten instances of 20 records each: 200 units in ten clusters, flipped together; a unit that one side lacks is left out."""
+    a, b = [[1.0] * 20] * 10, [[1.0] * 15 + [0.0] * 5] * 10
+    total = compare([of_units("a", *a), of_units("b", *b)]).candidates[0].total
+    assert (total.n, total.n_clusters, total.p) == (200, 10, pytest.approx(2 / 2**10))
+    few = compare([of_units("a", *a[:4]), of_units("b", *b[:4])]).candidates[0].total
+    assert few.note == "4 clusters: no test can reach 0.05"
+    judged = compare([of_units("a", [1.0, None, 0.5, 1.0]), of_units("b", [1.0, 1.0, None, 0.0])]).candidates[0].total
+    assert (judged.n, judged.losses) == (2, 1)
+
+
+@pytest.mark.parametrize("n", [100, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["0/1", "F1"])
+def test_equal_runs_have_no_small_p_too_often(kind: str, n: int) -> None:
+    """Pairs of equally good runs of 200 records: at no level is p below it more often than chance lets it be (Kolmogorov, 1 %)."""
+    rng = np.random.default_rng(7)
+    drawn = []
+    for _ in range(n):
+        hard = rng.random(N)
+        rows = [np.clip(hard + rng.normal(0, 0.3, N), 0, 1) for _ in "ab"]
+        scores = [np.round(row * 4) / 4 if kind == "F1" else (row > 0.4).astype(float) for row in rows]
+        drawn.append(compare([of_units(name, row.tolist()) for name, row in zip("ab", scores, strict=True)]).candidates[0].total.p)
+    levels = np.sort(drawn)
+    above = np.arange(1, n + 1) / n - levels
+    assert above.max() <= 1.52 / n**0.5
+
+
+def test_samples_of_one_file_are_samples_of_its_records(tmp_path: Path) -> None:
+    """Two samples a model: 200 questions and not one, compared record by record and field by field by their means."""
+
+    def every(step: int, first: int) -> Change:
+        return lambda i, record: record | {"vendor": "?"} if i % step == first else record
+
+    sides = [
+        side_of_run(f"{step}.{first}", invoices(tmp_path / f"{step}.{first}", every(step, first))) for step in (40, 4) for first in (0, 1)
+    ]
+    numbers = samples_of(sides[:2]).models[0].numbers
+    assert (numbers.n_questions, numbers.n_samples) == (N, (2, 2))
+    assert numbers.passes[1].all == pytest.approx(1 - 10 / N)
+    found = compare([mean_side(sides[:2]), mean_side(sides[2:])]).candidates[0]
+    assert (found.total.n, found.total.p < 1e-6, found.is_regression) == (N, True, True)
+    by_field = {row.f1.name: (row.f1.n, row.f1.difference) for row in found.fields}
+    assert by_field["vendor"] == (N, pytest.approx(0.025 - 0.25))
+    assert by_field["total"] == (N, 0.0)
+
+
+GRADES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+
+
+@given(st.lists(st.tuples(GRADES, GRADES), min_size=1, max_size=7 if is_full() else 5), st.integers(1, 7))
+@examples(60)
+def test_paired_shift_counts_all_exchanges(pairs: list[tuple[float, float]], n_clusters: int) -> None:
+    """Distance as scipy's, p as the share of all exchanges within instances, or whole clusters of them, that move the scores as far."""
+    left, right = dict(enumerate(a for a, _ in pairs)), dict(enumerate(b for _, b in pairs))
+    found = score_shift("s", left, right, clusters=None if n_clusters == 7 else {i: f"c{i % n_clusters}" for i in left})
+    distances = [
+        scipy.stats.wasserstein_distance(
+            [pair[swaps[i % n_clusters]] for i, pair in enumerate(pairs)], [pair[1 - swaps[i % n_clusters]] for i, pair in enumerate(pairs)]
+        )
+        for swaps in itertools.product([0, 1], repeat=n_clusters)
+    ]
+    assert found.distance == pytest.approx(distances[0])
+    assert found.p == pytest.approx(np.mean(np.asarray(distances) >= distances[0] - 1e-9))
+    assert found.seed is None
+
+
+def test_two_sets_of_instances_are_pooled() -> None:
+    """Without a shared instance the two samples are exchanged as a whole; equal samples have distance 0, a side without scores none."""
+    found = score_shift("s", {"a1": 0.0, "a2": 1.0}, {"b1": 0.0, "b2": 1.0, "b3": 0.0, "b4": 1.0})
+    assert (found.paired, found.distance, found.p) == (False, pytest.approx(0), 1)
+    assert score_shift("s", {"x": 1.0}, {}) is score_shift("s", {}, {"x": 1.0}) is score_shift("s", {}, {}) is None
+    same = score_shift("s", {"x": 1.0, "y": 0.5}, {"y": 0.5, "x": 1.0, "z": 0.0})
+    assert (same.distance, same.p, same.seed, same.n_b, same.mean_b) == (0.0, 1.0, None, 2, 0.75)
+
+
+def test_a_drawn_shift_repeats_itself() -> None:
+    """The same seed gives the same p, close to another's."""
+    rng = np.random.default_rng(1)
+    a, b = ({str(i): value for i, value in enumerate(rng.random(40))} for _ in range(2))
+    first, again, other = score_shift("s", a, b), score_shift("s", a, b), score_shift("s", a, b, seed=1)
+    assert first == again
+    assert first.p == pytest.approx(other.p, abs=0.03)
+    assert (first.seed, other.seed, first.n_resamples) == (12345, 1, 10_000)
+
+
+@pytest.mark.parametrize("cells", [1, 40, 4_000_000])
+def test_draws_in_blocks_are_the_same_draws(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    """Exchanges are counted one by one or at once: all 2^7 of them, or as many as were asked for, drawn by plain loops."""
+    monkeypatch.setattr(comparison, "CELLS_AT_ONCE", cells)
+    rng = np.random.default_rng(2)
+    a, b = ({str(i): value for i, value in enumerate(rng.integers(0, 5, 7) / 4)} for _ in range(2))
+    pairs = [(x, b[key]) for key, x in a.items()]
+    observed = scipy.stats.wasserstein_distance(list(a.values()), list(b.values()))
+
+    def is_far(left: list[float], right: list[float]) -> bool:
+        return bool(scipy.stats.wasserstein_distance(left, right) >= observed - 1e-9)
+
+    far = [
+        is_far(*zip(*(pair[::sign] for pair, sign in zip(pairs, signs, strict=True)), strict=True))
+        for signs in itertools.product((1, -1), repeat=7)
+    ]
+    found = score_shift("s", a, b, n_resamples=2 ** sum(x != y for x, y in pairs))
+    assert (found.p, found.n_resamples, found.distance) == (pytest.approx(np.mean(far)), None, pytest.approx(observed))
+    apart = score_shift("s", {f"a{key}": value for key, value in a.items()}, b, n_resamples=30, seed=3)
+    weights = np.repeat([1 / 7, -1 / 7], 7)
+    values = np.array([*a.values(), *b.values()])
+    order = np.argsort(values, kind="stable")
+    rng = np.random.default_rng(3)
+    rows = [rng.permuted(weights[order][None, :], axis=1)[0] for _ in range(30)]
+    n_far = sum(is_far(list(values[order][row > 0]), list(values[order][row < 0])) for row in rows)
+    assert (apart.p, apart.n_resamples, apart.seed, apart.n_a) == (pytest.approx((n_far + 1) / 31), 30, 3, 7)
 
 
 def test_an_interval_that_leaves_0_out_beside_no_difference_has_its_half_sentence() -> None:
