@@ -103,7 +103,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         "runs/rescoring.py",
         (
             *("tests/runs/test_shards.py", "tests/runs/test_drift.py", "tests/cli/test_rescore.py", "tests/cli/test_merge.py"),
-            *("tests/runs/test_sql_answers.py", "tests/scorers/judge/test_run.py"),
+            *("tests/runs/test_sql_answers.py", "tests/runs/test_gold_queries.py", "tests/scorers/judge/test_run.py"),
         ),
     ),
     "run_folder": ("runs/run_f*.py", ("tests/runs/store", "tests/runs/test_frozen_clock.py", "tests/analysis/gold_checks/test_signing.py")),

@@ -75,14 +75,14 @@ def _units(rounded: Sequence[Decimal], *, to_decimals: bool) -> list[tuple[Unit,
     """
     needed = [-int(value.normalize().as_tuple().exponent) for value in rounded if value]
     written, least = max(map(decimals, rounded)), max(needed, default=0)
-    digits = max((len(value.normalize().as_tuple().digits) for value in rounded if value), default=0)
+    digits = max(len(value.normalize().as_tuple().digits) for value in rounded)
     units: list[tuple[Unit, str]] = []
     for places in dict.fromkeys((written, least) if written >= least else (least,)):
         if (0 if to_decimals else 1 - len(_TENS)) <= places <= MOST_PLACES:
             units.append((lambda _, __, places=places: -places, places_in_words(places)))  # type: ignore[misc]
     if to_decimals:
         return units
-    if 0 < digits <= MOST_SIGNIFICANT and len(rounded) > 1:
+    if digits <= MOST_SIGNIFICANT and len(rounded) > 1:
         word = _NUMBERS[digits] if digits < len(_NUMBERS) else str(digits)
         plural = "" if digits == 1 else "s"
         units.append((lambda value, _: value.adjusted() - digits + 1, f"{word} significant digit{plural}"))
@@ -133,7 +133,7 @@ def _halves(ties: Sequence[tuple[Decimal, Decimal]]) -> str:
     if {"to even", "away from zero"} <= set(names):
         return ""
     if not names:
-        names = [name for name, sign in (("up", 1), ("down", -1)) if all((result - value) * sign > 0 for value, result in ties)]
+        names = [name for name, is_up in (("up", True), ("down", False)) if all((result > value) is is_up for value, result in ties)]
     return f" (halves {' or '.join(names) or 'either way'})"
 
 
@@ -268,8 +268,8 @@ def _is_same_as_text(pair: Pair) -> bool:
         # Whole numbers have no float noise.
         is_whole = x == x.to_integral_value() and y == y.to_integral_value()
         return x == y or (is_near(x, y) and not is_whole)
-    moments = instant(str(pair.gold), native=False), instant(str(pair.predicted), native=False)
-    if moments[0] is not None and moments[0] == moments[1]:
+    at, other = (instant(str(value), native=False) for value in (pair.gold, pair.predicted))
+    if at is not None and at == other:
         return True
     return str(pair.gold).casefold() == str(pair.predicted).casefold()
 
@@ -378,7 +378,7 @@ def constant_factor(pairs: Sequence[Pair]) -> Fixed | None:
     if rate is None:
         return None
     words, value = rate
-    lost = lost_digits([g * value if words == "times" else g / value for g, _ in numbers], [p for _, p in numbers], to_decimals=True)
+    lost = lost_digits([g * value if words == "times" else g / value for g, _ in numbers], [p for _, p in numbers])
     return Fixed(golds, f"all numbers are off by one factor and {lost}", f"gold's {words} {plain(value)}") if lost else None
 
 
@@ -386,7 +386,7 @@ def _exact_rate(numbers: Sequence[tuple[Decimal, Decimal]], factor: Decimal) -> 
     """Return the factor of fewest digits that gives each prediction within float noise: `times 1.08` or `divided by 1.19`."""
     for places in range(MOST_FACTOR_DIGITS):
         for words, exact in (("times", factor), ("divided by", 1 / factor)):
-            rate = exact.quantize(Decimal(1).scaleb(-places))
+            rate = exact.quantize(Decimal(f"1e-{places}"))
             if rate and all(is_near(g * rate if words == "times" else g / rate, p) for g, p in numbers):
                 return f"{words} {plain(rate)}"
     return f"times {plain(factor)}"
@@ -400,7 +400,7 @@ def _rate(numbers: Sequence[tuple[Decimal, Decimal]], half: Decimal) -> tuple[st
         return None
     for places in range(MOST_RATE_DIGITS):
         for word, least, most in (("times", low, high), ("divided by", 1 / high, 1 / low)):
-            rate = least.quantize(Decimal(1).scaleb(-places), ROUND_CEILING)
+            rate = least.quantize(Decimal(f"1e-{places}"), ROUND_CEILING)
             if least <= rate <= most and len(rate.normalize().as_tuple().digits) <= MOST_RATE_DIGITS:
                 return word, rate
     return None
@@ -627,15 +627,15 @@ def shifts(pairs: Sequence[Pair]) -> list[int] | None:
     return late
 
 
-def off_by_a_day(pairs: Sequence[Pair]) -> Fixed | None:
+def off_by_a_day(pairs: Sequence[Pair]) -> str | None:
     """All dates one day late, or one day early."""
     late = shifts(pairs)
     if not late or len(set(late)) > 1 or abs(late[0]) != DAY:
         return None
-    return Fixed(_describe_shift(pairs, late), f"the dates are one day {'late' if late[0] > 0 else 'early'}")
+    return f"the dates are one day {'late' if late[0] > 0 else 'early'}"
 
 
-def time_zone(pairs: Sequence[Pair]) -> Fixed | None:
+def time_zone(pairs: Sequence[Pair]) -> str | None:
     """One shift by quarters of an hour up to 14 h, or two shifts an hour apart, as with summer time."""
     late = shifts(pairs)
     sizes = sorted(set(late or ()))
@@ -650,14 +650,14 @@ def time_zone(pairs: Sequence[Pair]) -> Fixed | None:
             return None
         summer, name = season
         words = f"{_shift_in_words(sizes[not summer])}, in {name} summer time {_shift_in_words(sizes[summer])}"
-    return Fixed(_describe_shift(pairs, late), f"the times are {words}, as in another time zone")
+    return f"the times are {words}, as in another time zone"
 
 
 def _shift_in_words(size: int) -> str:
     return f"{abs(size) / HOUR:g} h {'late' if size > 0 else 'early'}"
 
 
-def summer_time(pairs: Sequence[Pair]) -> Fixed | None:
+def summer_time(pairs: Sequence[Pair]) -> str | None:
     """Times that are one hour off, all of them in one season; the others of the column are right."""
     late = shifts(pairs)
     season = _season(pairs, [True] * len(pairs)) if late and len(set(late)) == 1 and abs(late[0]) == HOUR else None
@@ -665,7 +665,7 @@ def summer_time(pairs: Sequence[Pair]) -> Fixed | None:
         return None
     summer, name = season
     when = f"in {name} summer time" if summer else f"outside {name} summer time"
-    return Fixed(_describe_shift(pairs, late), f"the times are {_shift_in_words(late[0])}, all of them {when}")
+    return f"the times are {_shift_in_words(late[0])}, all of them {when}"
 
 
 def _season(pairs: Sequence[Pair], marked: Sequence[bool]) -> tuple[bool, str] | None:
@@ -700,11 +700,6 @@ def _sunday(year: int, month: int, n: int) -> datetime:
     return start + ahead + timedelta(weeks=n - 1 if n > 0 else n)
 
 
-def _describe_shift(pairs: Sequence[Pair], late: Sequence[int]) -> tuple[Any, ...]:
-    moments = [instant(pair.predicted, native=pair.native) or 0 for pair in pairs]
-    return tuple(write_instant(at - shift, pair.gold) for at, shift, pair in zip(moments, late, pairs, strict=True))
-
-
 def time_cut(pairs: Sequence[Pair]) -> str | None:
     """Times without their seconds, minutes or hours, or dates without their day or month, as `2024-05-01`, `2024-05` or `2024`."""
     moments = [instant(pair.gold, native=pair.native) for pair in pairs]
@@ -724,4 +719,4 @@ def _is_cut(pair: Pair, gold: int | None, unit: str) -> bool:
     short, first = (day[:7], f"{day[:7]}-01") if unit == "month" else (day[:4], f"{day[:4]}-01-01")
     # A year that a table stores as a number.
     written = str(pair.predicted).strip().removesuffix(".0")
-    return written == short or (predicted is not None and predicted == instant(first, native=False))
+    return written == short or (predicted is not None and predicted == instant(first, native=pair.native))

@@ -53,7 +53,7 @@ def inject_date_form(gold: Any, native: bool) -> Any:
 def inject_day_and_month(gold: Any, native: bool) -> Any:
     """Exchange day and month of a date if that is another date."""
     at = instant(gold, native=native)
-    moment = None if at is None else write_instant(at, datetime(1970, 1, 1))
+    moment = None if at is None else write_instant(at, datetime.min)
     if at is None or moment is None or moment.day > 12 or moment.day == moment.month:
         return NOTHING
     turned = moment.replace(day=moment.month, month=moment.day)

@@ -218,7 +218,7 @@ def _chance_of_tie(a: Alignment, j: int) -> float:
 def _chance_of_ranking(a: Alignment, j: int) -> float:
     """Return how likely cells in random order rise or fall throughout: two of all their orders."""
     bag = a.columns.gold_bags[j]
-    return min(1.0, 2 * exp(sum(lgamma(n + 1) for n in bag.values()) - lgamma(bag.total() + 1)))
+    return 2 * exp(sum(lgamma(n + 1) for n in bag.values()) - lgamma(bag.total() + 1))
 
 
 def _is_ranked_by(a: Alignment, j: int) -> bool:

@@ -89,7 +89,8 @@ def apply_edit(table: Table, edit: Edit) -> Table:
         table = replace(table, header=tuple(edit.header))
     if edit.columns is not None:
         header, columns = [*table.header, "row_number"], [*table.columns, [str(row) for row in range(1, table.n_rows + 1)]]
-        table = replace(table, header=tuple(header[k] for k in edit.columns), columns=tuple(columns[k] for k in edit.columns))
+        types = None if table.types is None else tuple(table.types[k] for k in edit.columns)
+        table = replace(table, header=tuple(header[k] for k in edit.columns), columns=tuple(columns[k] for k in edit.columns), types=types)
     return _quote_cells(table) if edit.quoted else table
 
 

@@ -363,10 +363,11 @@ class _AuditResults:
     ) -> None:
         """Add a check with its verdict on gold itself and those on generated answers, or the reason why it has none."""
         at = self.places[instance.instance_id], _place(instance, check)
+        if gold_result is not None:
+            refuse_small_machine(instance.instance_id, gold_result)
         if untried or gold_result is None:
             self.untried[at] = (f"{instance.instance_id} {check.scorer}", untried)
             return
-        refuse_small_machine(instance.instance_id, gold_result)
         of_gold = {rule: None if (value := getattr(gold_result, rule)) is None else value >= _FULL for rule in RULES}
         self.audited[at] = Audited(
             instance_id=instance.instance_id,
@@ -379,13 +380,15 @@ class _AuditResults:
 
     def add_all(self, tasks: Mapping[str, tuple[GoldInstance, Check, Task]], results: Iterable[Result], options: AuditOptions) -> None:
         """Add the results of tasks, as far as the time allows."""
-        for n, result in enumerate(results, 1):
-            data = result.details.get(KEY) or {"verdicts": []}
+        for result in results:
+            # A failure of evalsuite, or of a worker, says nothing of gold.
+            data = result.details.get(KEY) or {"untried": result.reason}
+            instance, check, _ = tasks[result.instance_id]
             if "untried" in data or data["verdicts"] or options.until is None:
-                instance, check, _ = tasks[result.instance_id]
-                self.add(instance, check, result, data.get("verdicts", ()), data.get("untried", ""))
+                untried = data.get("untried", "").replace(result.instance_id, instance.instance_id)
+                self.add(instance, check, result, data.get("verdicts", ()), untried)
             if self.progress is not None:
-                self.progress(n + len(self.untried), self.n_work)
+                self.progress(len(self.audited) + len(self.untried), self.n_work)
             if options.is_over:
                 break
 

@@ -414,7 +414,7 @@ def _means_and_ranks(values: Mapping[str, Sequence[float]]) -> tuple[dict[str, f
 def value_of_review(answers: Mapping[str, str], posterior: Posterior) -> float:
     """Return P(gold is wrong) times the share of submissions whose verdict would change, at least one of them: 0 to 1."""
     turned = sum(answer in (GOLD, posterior.likeliest) for answer in answers.values())
-    return posterior.p_wrong * max(1, turned) / max(1, len(answers))
+    return posterior.p_wrong * max(1, turned) / len(answers)
 
 
 def _effect_of_corrections(order: Sequence[str], before: Mapping[str, int], after: Mapping[str, int], n_wrong: int) -> str:

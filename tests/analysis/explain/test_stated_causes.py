@@ -170,6 +170,7 @@ def test_ordinary_rows_too_many_are_no_totals(seed: int) -> None:
         (0.31, 0.24, True, ("more than '0.3'", 0.3, False)),
         (20.0, 11.0, True, ("at least '20'", 20.0, True)),
         (5.0, None, False, ("at most '5'", 5.0, True)),
+        (7e13, 2.05e13, True, ("more than '21000000000000'", 2.1e13, False)),
     ],
 )
 def test_a_bound_has_the_fewest_digits(edge: float, next_edge: float | None, up: bool, expected: tuple[str, float, bool]) -> None:

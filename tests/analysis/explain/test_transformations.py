@@ -11,9 +11,10 @@ import pytest
 from evalsuite.analysis.causes import ERROR_HYPOTHESES, OTHER_CAUSES, TABLE_CAUSES, general_sentence
 from evalsuite.analysis.causes.error_injection import NOTHING
 from evalsuite.analysis.causes.predicates import predicate_of
-from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, drop_strange_pairs, pair_by_rank
+from evalsuite.analysis.causes.table_alignment import Alignment, TablePair, drop_strange_pairs, pair_by_rank, table_pairs
 from evalsuite.analysis.causes.values import Pair
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.types import Fault, Rule
 from tests.analysis.explain.planted import plant_column
 from tests.analysis.explain.planted_tables import table_in_line
 from tests.analysis.explain.stated_rows import rows_of
@@ -55,6 +56,7 @@ def test_names_are_unique_and_explained() -> None:
     names = [entry.name for entry in ERROR_HYPOTHESES] + [entry.name for entry in TABLE_CAUSES] + list(OTHER_CAUSES)
     assert len(names) == len(set(names))
     assert all(general_sentence(name) != name for name in names)
+    assert [general_sentence(name) for name in ("sign", "no cause")] == ["the sign is the opposite", "no cause"]
     assert [entry.name for entry in ERROR_HYPOTHESES if entry.partial] == ["summer time", "fan-out"]
 
 
@@ -128,3 +130,24 @@ def test_what_each_repair_says_and_makes(part: int) -> None:
     """Of small tables exactly the recorded rows and columns are paired, and each repair says and makes what is recorded."""
     for row in [*recorded("repairs.jsonl")][part::3]:
         assert repaired(row) == (row["aligned"], row["found"]), row
+
+
+def test_pairs_of_tables_follow_the_parameters() -> None:
+    """Official rules read any list as no order; tables of a database are paired by name, and what is no table is left out."""
+    a, b, fault = table_in_line("a/1"), replace(table_in_line("b/2"), name="b"), Fault(code="BAD_CSV")
+    lists: dict[str, Any] = {"condition_cols": [[0], []], "ignore_order": [True, False], "ignore_orders": [False, True], "abs_tol": 2}
+    by_name = {"gold": {"A": a, "b": b, "c": fault}, **lists}
+
+    def said(reads: str, rules: Rule, form: Any, parameters: dict[str, Any]) -> list[Any]:
+        pairs = table_pairs(form, parameters, reads, rules)
+        assert all(pair.terms.abs_tol == parameters.get("abs_tol") and not pair.terms.percentage for pair in pairs)
+        return [("ab"[pair.gold is b], pair.needed, pair.ordered, pair.name) for pair in pairs]
+
+    assert said("table", "official", b, {"gold": [a, b], **lists}) == [("a", (0,), False, ""), ("b", (), False, "")]
+    assert said("table", "strict", b, {"gold": [a, b], **lists}) == [("a", (0,), False, ""), ("b", (), True, "")]
+    assert said("table", "strict", b, {"gold": a}) == [("a", (), True, "")]
+    assert said("table", "strict", b, {"gold": fault}) == []
+    assert said("tables", "official", [b], {"gold": [a, b], **lists}) == [("a", (0,), True, "")]
+    assert said("tables", "strict", [fault, a], {"gold": [a, b], **lists}) == [("b", (), False, "b")]
+    assert said("database", "strict", {"B": a, "a": b, "C": a}, by_name) == [("a", (0,), True, "A"), ("b", (), False, "b")]
+    assert said("database", "strict", {"B": a}, {**by_name, "condition_tabs": ["B", "A"]}) == [("b", (0,), True, "B")]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from evalsuite.analysis.causes.table_alignment import TablePair
+from evalsuite.analysis.gold_checks.audited_checks import AuditOptions, _first_rows
 from evalsuite.analysis.gold_checks.generated_answers import (
     OWN,
     Edit,
@@ -25,16 +26,18 @@ from evalsuite.analysis.gold_checks.generated_answers import (
     tree_mutants,
     tree_variants,
 )
-from evalsuite.analysis.gold_checks.mutation import Audit, advice, audit_gold
+from evalsuite.analysis.gold_checks.mutation import Audit, _AuditResults, advice, audit_gold
 from evalsuite.cli import main
 from evalsuite.compare.strict_columns import Terms
 from evalsuite.core.errors import UsageError
-from evalsuite.core.types import Table
+from evalsuite.core.types import Result, Table
+from evalsuite.gold.layouts import read_gold
 from evalsuite.reports.analysis_documents import audit_document
 from evalsuite.reports.file_formats import as_markdown
 from evalsuite.reports.terminal import as_text
 from evalsuite.scorers import SCORERS
 from tests.analysis.explain.planted_tables import table_in_line
+from tests.analysis.gold_checks.gold_folders import clean, entry
 from tests.analysis.gold_checks.planted_holes import planted_holes
 from tests.analysis.gold_checks.planted_holes import write_gold as write_holes
 from tests.conftest import ROOT
@@ -168,7 +171,9 @@ def test_the_holes_of_the_example(example: Audit) -> None:
 
 def test_it_is_repeatable(example: Audit) -> None:
     """The same seed makes the same answers, whatever keeps the files apart."""
-    again = audit_gold(ROOT / "gold", **EXAMPLE, isolation="none", jobs=2)
+    seen: list[tuple[int, int]] = []
+    again = audit_gold(ROOT / "gold", **EXAMPLE, isolation="none", jobs=2, progress=lambda *done: seen.append(done))
+    assert seen == [(done, 5) for done in range(1, 6)]
     assert again.to_json() == example.to_json()
     assert lines_of(example.to_json()) == next(row["told"] for row in recorded("audits.jsonl") if row["of"] == "example")
 
@@ -191,6 +196,56 @@ def test_limits(example: Audit) -> None:
     assert "not audited within the time limit" in as_text(audit_document(late))
     with pytest.raises(UsageError):
         audit_gold(ROOT / "gold", only=("nobody",))
+
+
+def test_what_cannot_be_audited_says_why(tmp_path: Path) -> None:
+    """Of each check without answers the reason is told, also where evalsuite fails; a gold that only one of the rules reads is audited."""
+    made = clean()
+    changes = {
+        "t1": {"goldd": "x"},
+        "n1": {"gold": -5},
+        "c1": {"gold": "no.csv"},
+        "m1": {"gold": ["no.csv"] * 2},
+        "r1": {"gold": "no.json"},
+    }
+    for name, parameters in changes.items():
+        made.parameters(name).update(parameters)
+    golds = {"f1": "x y", "llm_judge": "x", "python_unit_testing": "assert 1", "string_match": "", "pass_at_k": "x"}
+    made.entries |= {scorer: entry(scorer, scorer, "", gold=gold) for scorer, gold in golds.items()}
+    made.entries["e"] = entry("e", "table_match", "", gold="e.csv", condition_cols=[0])
+    made.files["e/e.csv"] = "a\n"
+    seen: list[tuple[int, int]] = []
+    found = audit_gold(made.write(tmp_path), isolation="none", jobs=1, progress=lambda *done: seen.append(done))
+    share = "gives a share, or compares meanings: no answer is certainly wrong"
+    assert dict(found.untried) == {
+        "c1 table_match": "gold cannot be read: gold file c1/no.csv: the file is not there",
+        "m1 tables_match": "gold cannot be read",
+        "r1 tree_match": "BAD_GOLD_FILE: gold/made_eval.jsonl:7: gold file r1/no.json: the file is not there",
+        "f1 f1": share,
+        "llm_judge llm_judge": "needs a judge",
+        "python_unit_testing python_unit_testing": share,
+        "string_match string_match": "the spec itself is faulty",
+        "pass_at_k pass_at_k": share,
+    }
+    fit = [(one.instance_id, one.unfit, len(one.verdicts)) for one in found.checks]
+    assert fit == [("t1", ("official",), 6), ("n1", ("official",), 7), ("c2", (), 10), ("d1", (), 16), ("e", (), 4)]
+    assert (found.n_left, seen[-1]) == (0, (13, 13))
+    results, made_gold = _AuditResults("", {"e": 0}, 1, None), read_gold(tmp_path / "gold")
+    (instance,) = [one for one in made_gold.instances if one.instance_id == "e"]
+    bare: dict[str, Any] = {"status": "scorer_fault", **dict.fromkeys(("score", "official", "strict", "scorer")), "fault": "SCORER_ERROR"}
+    failed = Result(instance_id="e.table_match.0", reason="SCORER_ERROR: e.table_match.0 fails", **bare)
+    results.add_all({failed.instance_id: (instance, instance.checks[0], None)}, [failed], AuditOptions(seed=0, most=1))  # type: ignore[dict-item]
+    assert (results.audited, results.untried) == ({}, {(0, 0): ("e table_match", "SCORER_ERROR: e fails")})
+
+
+def test_large_golds_are_cut() -> None:
+    """Above 10,000 cells the first rows are audited, a hundred at least; an edit of a database's table keeps its types."""
+    for width, n_rows, kept in ((100, 100, 100), (100, 101, 100), (2, 5001, 5000), (2, 5000, 5000), (200, 150, 100), (1, 10_001, 10_000)):
+        gold = Table(header=("a",) * width, columns=(["1"] * n_rows,) * width, n_rows=n_rows)
+        assert (_first_rows(gold).n_rows, [one.n_rows for one in _first_rows([gold])]) == (kept, [kept])
+    typed = table_in_line("a,b/1,x/2,", ("INTEGER", "VARCHAR"))
+    assert apply_edit(typed, Edit(kind=OWN)) == typed
+    assert apply_edit(typed, Edit(kind="columns reordered", columns=[1, 0])).types == ("VARCHAR", "INTEGER")
 
 
 def test_an_instance_alone_gets_the_same_answers(example: Audit) -> None:

@@ -13,6 +13,7 @@ import pytest
 import evalsuite
 from evalsuite.analysis.gold_checks.mutation import infer_suite
 from evalsuite.cli import main
+from evalsuite.core.errors import UsageError
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -132,7 +133,10 @@ def inferred(row: dict[str, Any], folder: Path) -> str:
             (folder / side).mkdir(parents=True, exist_ok=True)
             (folder / side / (f"t_{i}.csv" if side != "gold" else "t.csv")).write_text(text.replace("/", "\n"), encoding="utf-8")
     good, bad = (folder / side if side in row else None for side in ("good", "bad"))
-    rules, chosen = infer_suite({"t": folder / "gold/t.csv"}, good, bad)
+    try:
+        rules, chosen = infer_suite({"t": folder / "gold/t.csv"}, good, bad)
+    except UsageError as error:
+        return f"{error.message} ({error.hint})".replace(f"{folder}/", "")
     return f"{rules} {chosen['t']}".replace(f"{folder}/", "")
 
 

@@ -131,9 +131,13 @@ def test_findings_can_be_told_to_keep_quiet(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_spec_is_an_error(tmp_path: Path) -> None:
-    """There is nothing to lint."""
+    """There is nothing to lint; nor is there in a spec that is larger than the limit of the suite."""
     with pytest.raises(GoldError):
         lint(tmp_path)
+    made = clean()
+    made.suite = "name: made\nlimits: {metadata_bytes: 100}\n"
+    with pytest.raises(GoldError, match=r"TOO_LARGE: .* the limit is 100"):
+        lint(made.write(tmp_path))
 
 
 def test_safe_repairs_are_a_diff_and_can_be_applied(tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import exp
 from typing import Any
 
 import pytest
 
-from evalsuite.analysis.gold_checks.suspects import _notes_of_fit, fit, outlook, value_of_review
+from evalsuite.analysis.gold_checks.suspects import _notes_of_fit, fit, log_odds_needed, outlook, value_of_review
 from tests.analysis.gold_checks.gold_worlds import N_WRONG, WORLDS, World
 from tests.conftest import ROOT
 
@@ -79,6 +80,7 @@ def test_copies_count_as_less_than_two() -> None:
     assert {frozenset(pair) for pair in copies} == {frozenset(("run2", "run0")), frozenset(("run5", "run4"))}
     assert all(0.6 < share < 0.95 for share in copies.values())
     assert not fit(WORLDS["three wrong answers"].draw(0)[0]).copies
+    assert [round(exp(log_odds_needed(n))) for n in (2, 6, 7, 8)] == [20, 20, 21, 28]
 
 
 def test_a_family_cannot_outvote_gold() -> None:
