@@ -95,7 +95,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         "analysis/receipts/*.py",
         (
             *(f"tests/analysis/gold_checks/test_{name}.py" for name in ("verify", "verify_excuses", "forgery", "signing")),
-            *("tests/reports/site/test_kept_receipts.py", "tests/runs/store/test_unit_files.py", "tests/runs/test_query_pairs.py"),
+            *("tests/reports/site/test_kept_receipts.py", "tests/runs/store/test_run_files.py", "tests/runs/test_query_pairs.py"),
             "tests/runs/test_swap_race.py",
         ),
     ),

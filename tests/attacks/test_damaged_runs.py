@@ -1,19 +1,202 @@
-"""A damaged run costs one line: whatever reads runs names it or leaves it out, and goes on with the others."""
+"""A run damaged at random (bytes, no UTF-8, missing keys, values of other types) costs one line: its readers go on with the others."""
 
 import contextlib
 import io
+import json
+import math
 import os
 import random
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evalsuite.cli import main
-from tests.attacks.damage import command_lines, damaged, make_runs, of_one_run, sealed_again
+from evalsuite.runs.run_files import seal, units_digest
+from evalsuite.runs.run_folder import RESULTS, RUN
 from tests.conftest import made_once
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
+RUNS = ("first", "second")
+# What a value may become: of every type, large, deep, and what no JSON can say.
+STRANGE: tuple[Any, ...] = (
+    None, True, False, 0, -1, 2, 10**30, 0.5, -1e308, math.nan, math.inf, "", "x", "\ud800", "\x1b[31m\x00", "a\nb", "9" * 400,
+    [], [None], ["x"], [1], [[]], [{}], {}, {"x": None}, {"x": 1}, {"x": []}, {"scores": 1}, {"sha256": "x"},
+)  # fmt: skip
+
+# What scorers other than those of `make_runs` tell of a result, and readers look for.
+TOLD = (
+    "verdicts", "transcript", "judge", "checks", "reasons", "fault", "hint", "flip", "warnings", "notes", "raw", "category", "better",
+    "per_field", "fields", "confusions", "records", "output", "soft_f1", "time_ratio", "budget", "units", "beside", "sql", "strict",
+    "n_wrong", "wrong", "rows", "tree", "numbers", "margin", "n_needed", "n_fields", "n_records", "source_id",
+)  # fmt: skip
+
+
+def make_runs(folder: Path) -> None:
+    """In `folder`: gold of texts, numbers, tables and trees with groups, errata and a second scorer, a submission, and two runs of it."""
+    checks: dict[str, Any] = {
+        "t1": {"func": "string_match", "parameters": {"gold": "Paris"}},
+        "t2": {"func": "f1", "parameters": {"gold": "the river Seine"}},
+        "n1": {"func": "number_match", "parameters": {"gold": 17.5, "percentage": True}},
+        "d1": {"func": "table_match", "parameters": {"gold": "t.csv"}},
+        "j1": {"func": "tree_match", "parameters": {"gold": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]}},
+        "r1": {"func": "readability", "parameters": {"gold": "A short text."}},
+    }
+    gold, answers = folder / "gold", folder / "answers"
+    for side, cells in ((gold, "1,2\n3,4\n"), (answers, "1,2\n3,5\n")):
+        (side / "d1").mkdir(parents=True)
+        (side / "d1" / "t.csv").write_text("a,b\n" + cells)
+    (answers / "j1").mkdir()
+    (answers / "j1" / "j.json").write_text(json.dumps([{"a": 1, "b": "z"}, {"a": 2, "b": "y"}]))
+    rows = [{"instance_id": name, "question": f"What is {name}?", "evaluation": check} for name, check in checks.items()]
+    (gold / "x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (gold / "suite.yaml").write_text("groups: {texts: [t1, t2, r1], rest: [n1, d1, j1]}\nclusters: [texts, rest]\nscorers: [f1, bleu]\n")
+    about = 'author: a, reason: r, evidence: "https://example.org", expires: 2999-01-01'
+    (gold / "gold.errata.yaml").write_text(f"- {{id: t1, gold: '{'0' * 12}', waive: true, {about}}}\n")
+    said = {"t1": "Lyon", "t2": "river Seine", "n1": "about 0.175", "r1": "Another text, a bit longer."}
+    lines = [{"instance_id": name, "answer_type": "answer", "answer_or_path": text} for name, text in said.items()]
+    lines += [{"instance_id": f, "answer_type": "file", "answer_or_path": name} for f, name in (("d1", "t.csv"), ("j1", "j.json"))]
+    (answers / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for name in RUNS:
+        assert main(["run", "answers", "--gold", "gold", "--out", f"runs/{name}", "--quiet", "--isolation", "none"]) in (0, 4)
+        (folder / "runs" / name / "tags.json").write_text('["kept"]')
+
+
+def damaged(folder: Path, source: Path, rng: random.Random) -> str:
+    """Put a damaged copy of the run `source` into `folder`; in words what is wrong with it."""
+    shutil.copytree(source, folder)
+    file = folder / rng.choice(["run.json", "run.json", "results.jsonl", "results.jsonl", "tags.json"])
+    way = rng.choice([_value, _value, _value, _no_key, _no_key, _bytes, _cut, _other_file])
+    return f"{file.name}: {way(file, rng)}"
+
+
+def sealed_again(folder: Path, source: Path, rng: random.Random) -> str:
+    """Put a copy of the run `source` into `folder`, with another value or without a key below `details`, and a seal that fits; what is
+    other, in words.
+    """
+    shutil.copytree(source, folder)
+    told = rng.choice([_value, _value, _value, _no_key, _new_key])(folder / RESULTS, rng, "details")
+    run = json.loads((folder / RUN).read_text())
+    (folder / RUN).write_text(seal(run, (folder / RESULTS).read_text(), units=units_digest(folder)))
+    return told
+
+
+def _value(file: Path, rng: random.Random, below: str = "") -> str:
+    def change(holder: Any, key: Any) -> str:
+        before, holder[key] = holder[key], rng.choice(STRANGE)
+        return f"{key} {json.dumps(before)[:30]} -> {json.dumps(holder[key])[:30]}"
+
+    return _in_json(file, rng, change, below)
+
+
+def _no_key(file: Path, rng: random.Random, below: str = "") -> str:
+    def remove(holder: Any, key: Any) -> str:
+        holder.pop(key)
+        return f"without {key}"
+
+    return _in_json(file, rng, remove, below)
+
+
+def _new_key(file: Path, rng: random.Random, below: str = "") -> str:
+    def add(holder: Any, key: Any) -> str:
+        if not isinstance(holder, dict):
+            return "nothing"
+        name = rng.choice(TOLD)
+        holder[name] = rng.choice([*STRANGE, [{"value": "x"}], {"official": 1}, [{"asked": [1]}]])
+        return f"with {name} {json.dumps(holder[name])[:30]}"
+
+    return _in_json(file, rng, add, below)
+
+
+def _in_json(file: Path, rng: random.Random, change: Callable[[Any, Any], str], below: str) -> str:
+    """Change one place of the JSON of a file, or of one of its lines; with `below` one inside that key of the line."""
+    lines = file.read_text().splitlines() if file.suffix == ".jsonl" else [file.read_text()]
+    at = rng.randrange(len(lines))
+    whole = [json.loads(lines[at])]
+    holder, key, path = whole, 0, ""
+    if below:
+        holder, path = whole[0][below], f".{below}"
+        key = rng.choice(list(holder))
+    # Down the tree, so that places near the top come up as often as those of a long list below.
+    while holder[key] and isinstance(holder[key], dict | list) and rng.random() < 0.8:
+        holder = holder[key]
+        key = rng.choice(list(holder)) if isinstance(holder, dict) else rng.randrange(len(holder))
+        path += f".{key}"
+    told = change(holder, key)
+    lines[at] = json.dumps(whole[0]) if whole else ""
+    file.write_text("\n".join(lines) + "\n")
+    return f"line {at + 1}{path}: {told}"
+
+
+def _bytes(file: Path, rng: random.Random) -> str:
+    data = bytearray(file.read_bytes())
+    for _ in range(rng.choice([1, 3, 30])):
+        data[rng.randrange(len(data))] = rng.choice([0x00, 0xFF, 0x80, 0x22, 0x7B, 0x0A, 0x0D, rng.randrange(256)])
+    file.write_bytes(data)
+    return "other bytes"
+
+
+def _cut(file: Path, rng: random.Random) -> str:
+    data = file.read_bytes()
+    file.write_bytes(data[: rng.randrange(len(data))])
+    return "cut off"
+
+
+def _other_file(file: Path, rng: random.Random) -> str:
+    content = rng.choice([b"", b"\n\n", b"null\n", b"[" * 5000, b"\xff\xfe\x00", b'{"a": 1}\n', b"[]\n" * 3])
+    file.write_bytes(content)
+    return f"{content[:10]!r}"
+
+
+def of_one_run(run: str) -> Iterator[list[str]]:
+    """Commands that show runs, and execute nothing of theirs; `run` is the one that a stranger wrote."""
+    more = (
+        "report RUN -o r.html -o r.json -o r.md -o r.xml -o r.csv -o r.txt -o r.svg -o r.parquet",
+        "report RUN --reveal class -o r.html -o r.md",
+        "compare whole/first RUN --force -o c.html -o c.md -o c.json",
+        "samples whole/first RUN",
+        "agree whole/first RUN",
+        "margins RUN",
+        "explain t2 --run RUN",
+        "explain n1 --run RUN",
+        "explain j1 --run RUN --json",
+        "check j1 --run RUN",
+        "verify RUN --isolation none",
+    )
+    yield from (line.replace("RUN", run).split() for line in more)
+
+
+def command_lines(run: str) -> Iterator[list[str]]:
+    """Further commands that read runs; `run` is the damaged one."""
+    more = (
+        "report RUN -o r.html -o r.json -o r.md -o r.xml -o r.csv -o r.txt -o r.svg",
+        "report RUN --reveal class -o r.html -o r.md",
+        "runs show RUN",
+        "runs tag RUN --add x",
+        "compare whole/first RUN --force --shift -o c.html -o c.md",
+        "compare whole/first RUN --force --json",
+        "samples whole/first RUN",
+        "agree whole/first RUN",
+        "margins RUN",
+        "export RUN e.json",
+        "export RUN e.jsonl",
+        "explain n1 --run RUN",
+        "explain d1 --run RUN --json",
+        "check d1 --run RUN",
+        "bundle n1 --run RUN",
+        "verify RUN --isolation none",
+        "rescore RUN --runs others --isolation none",
+        "drift RUN --isolation none",
+        "gold suspects whole/first RUN --isolation none",
+        "merge RUN whole/first --out merged",
+        "run answers --gold gold --lf --no-save",
+        "run answers --gold gold --resume RUN",
+    )
+    yield from (line.replace("RUN", run).split() for line in more)
+
 
 N_SLOW = int(os.environ.get("EVALSUITE_FUZZ", "10000"))
 BATCH = 50

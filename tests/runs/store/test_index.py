@@ -1,9 +1,12 @@
-"""The index beside the runs: it says what the folders say, whatever became of it or of them since."""
+"""The index beside the runs: it says what the folders say, whatever became of it or of them since, and whoever writes runs meanwhile."""
 
 import json
 import os
 import shutil
+import subprocess
+import sys
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +14,19 @@ import duckdb
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError
 from evalsuite.runs import history_index
 from evalsuite.runs.history_index import _STATE, INDEX, index_of, query
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.sandbox.fork_server import ForkServer, share
-from tests.cli.test_run import text_gold, text_submission
+from tests.cli.test_run import evalsuite, text_gold, text_submission
+from tests.command_server import command_server
+from tests.processes import started
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 ALL = "SELECT run, instance_id, score FROM results ORDER BY ALL"
 
 
@@ -65,10 +72,10 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-# Half a line, no UTF-8, half a run, no run: some of a run that the index knows.
+# Half a line, no UTF-8, half a run, no run, the first line alone: some of a run that the index knows.
 DAMAGES = (
     *((False, "results.jsonl", b'{"instance_id": "a", "sco'), (True, "results.jsonl", b"\xff\xfe\n")),
-    *((True, "run.json", b'{"gold"'), (False, "run.json", b"[]")),
+    *((True, "run.json", b'{"gold"'), (False, "run.json", b"[]"), (False, "results.jsonl", None)),
 )
 
 
@@ -76,12 +83,13 @@ DAMAGES = (
     ("known", "name", "content"), [*DAMAGES, *(pytest.param(not known, *what, marks=pytest.mark.slow) for known, *what in DAMAGES)]
 )
 def test_a_damaged_run_is_told_and_left_out(
-    known: bool, name: str, content: bytes, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    known: bool, name: str, content: bytes | None, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The others are answered for, one line on stderr names it, and again no run is read."""
     if known:
         query(ALL, runs)
-    (runs / "r2" / name).write_bytes(content)
+    place = runs / "r2" / name
+    place.write_bytes(place.read_bytes().splitlines(keepends=True)[0] if content is None else content)
     for _ in range(2):
         assert main(["sql", ALL, "--runs", str(runs)]) == 0
         told = capsys.readouterr()
@@ -109,16 +117,6 @@ def test_a_run_that_this_machine_does_not_read_is_tried_again(name: str, runs: P
     if name == "run.json":
         assert main(["runs", "list", "--runs", str(runs)]) == 0
         assert capsys.readouterr().err == told.err
-
-
-def test_results_cut_at_a_line_end_are_damage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every line of such a file is whole, and the run says that there are more."""
-    place = runs / "r2/results.jsonl"
-    place.write_text(place.read_text(encoding="utf-8").splitlines(keepends=True)[0], encoding="utf-8")
-    assert main(["sql", ALL, "--runs", str(runs)]) == 0
-    told = capsys.readouterr()
-    assert "note: r2: no run that can be read" in told.err
-    assert {line.split("\t")[0] for line in told.out.splitlines()[1:]} == {"r1", "r3"}
 
 
 def test_half_of_a_pair_in_a_result_is_shown_as_its_escape(runs: Path) -> None:
@@ -166,14 +164,9 @@ def test_many_at_once(runs: Path) -> None:
 
 def test_somebody_else_writes_it(runs: Path) -> None:
     """While another process holds the index for writing, the answer comes without it."""
-    from tests.processes import started
-
     query(ALL, runs)
     shutil.rmtree(runs / "r1")
     code = f"import duckdb; c = duckdb.connect({str(runs / INDEX)!r}); print('held', flush=True); input()"
-    import subprocess
-    import sys
-
     with started([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
@@ -186,7 +179,6 @@ def test_what_is_hidden_stays_so(runs: Path) -> None:
     document["gold"]["hidden"] = True
     (runs / "r2/run.json").write_text(json.dumps(document), encoding="utf-8")
     query(ALL, runs)
-    from evalsuite.core.dataclasses import replace
 
     def cut(hidden: bool) -> Any:
         return (lambda result: replace(result, reason="", details={})) if hidden else None
@@ -198,3 +190,42 @@ def test_what_is_hidden_stays_so(runs: Path) -> None:
         with pytest.raises(UsageError):
             query(f"SELECT * FROM {table}", runs, cut=cut)
     assert all("r2" not in str(row) or "Rome" not in str(row) for row in query("SELECT * FROM results", runs, cut=cut)[1])
+
+
+N_INSTANCES = 12
+QUESTION = "SELECT runs.run, count(*) AS n, sum(results.score) AS points FROM runs JOIN results USING (run) GROUP BY ALL"
+
+
+def ask(place: Path) -> list[dict[str, float]]:
+    """What the history says now: a row for each run; the question itself must never fail."""
+    asked = evalsuite("sql", QUESTION, "--json", cwd=place)
+    assert asked.returncode == 0, asked.stderr
+    return [json.loads(line) for line in asked.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("n_writers", [3, pytest.param(20, marks=pytest.mark.slow)])
+def test_many_writers_and_a_reader(n_writers: int, tmp_path: Path) -> None:
+    """All runs go by one name, each with a score of its own; every answer shows whole runs only, ever more, and in the end all of them."""
+    gold = {f"q{i:02}": f"city {i}" for i in range(N_INSTANCES)}
+    text_gold(tmp_path / "gold", **gold)
+    for number in range(n_writers):
+        right = number % (N_INSTANCES + 1)
+        answers = {key: text if at < right else "no" for at, (key, text) in enumerate(gold.items())}
+        text_submission(tmp_path / str(number) / "same", **answers)
+    commands = [[command_server().script, "run", f"{number}/same", "--quiet", "--jobs", "1"] for number in range(n_writers)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with ExitStack() as stack:
+        writers = [stack.enter_context(started(command, cwd=tmp_path, **pipes)) for command in commands]
+        seen = [0]
+        while any(writer.poll() is None for writer in writers):
+            rows = ask(tmp_path)
+            assert all(row["n"] == N_INSTANCES for row in rows)
+            seen.append(len(rows))
+        said = [writer.communicate()[1] for writer in writers]
+    assert [(writer.returncode, err) for writer, err in zip(writers, said, strict=True)] == [(0, "")] * n_writers
+    assert seen == sorted(seen)
+    rows = ask(tmp_path)
+    assert sorted(row["points"] for row in rows) == sorted(number % (N_INSTANCES + 1) for number in range(n_writers))
+    assert len({row["run"] for row in rows}) == n_writers
+    kept = sorted((tmp_path / ".evalsuite" / "runs").iterdir())
+    assert [sorted(file.name for file in run.iterdir()) for run in kept] == [["results.jsonl", "run.json"]] * n_writers

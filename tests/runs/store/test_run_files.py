@@ -1,8 +1,9 @@
-"""Lines of results: what is read is what was written, and what no run wrote is refused, be it from a file or from a worker."""
+"""Files of a run: what is read is what was written, from a file or a worker; many units in Parquet; the root of RFC 6962 over all."""
 
 import errno
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +11,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.cli import main
 from evalsuite.compare.characters import MOST_MARKS
+from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import MachineError, OutputError, UsageError, reading_error
 from evalsuite.core.types import Fault, Result
-from evalsuite.runs import run_files
-from evalsuite.runs.history import one_run
+from evalsuite.runs import run_files, scoring
+from evalsuite.runs.history import one_run, remove_run
 from evalsuite.runs.run_files import (
     SCHEMA_VERSION,
+    UNITS,
+    Row,
     is_intact,
+    move_units,
     read_results,
     result_of,
     result_of_worker,
     seal,
     seal_of,
+    units_digest,
     whole_line,
+    whole_units,
     why_no_run,
 )
-from tests.properties import LETTERS
+from evalsuite.runs.run_folder import root_of, tree_root
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
+from evalsuite.stats.units import unit_details
+from tests.analysis.leaderboard import made
+from tests.conftest import copy_of
+from tests.properties import LETTERS, examples, is_full
+from tests.runs.made import write_sides
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 # With half of a surrogate pair, as a path in JSON may hold it.
 texts = st.text(LETTERS | st.just("\ud800"))
@@ -256,3 +273,212 @@ def test_a_seal_covers_both_files() -> None:
         (False, True),
     )
     assert (is_intact(b"{}", b""), seal_of(b"{}"), seal_of(data)) == (None, None, json.loads(run)["digests"]["run"])
+
+
+scores = st.none() | st.sampled_from([0.0, 1.0, 0.1, 2 / 3]) | st.floats(0, 1)
+
+
+def test_official_scores_of_nothing_judged_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Units that strict rules judged and official ones did not are no units without official scores."""
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
+    row = made.result("q", 0.5, details=unit_details([None, 1.0, 0.0], official=[None, None, None]))
+    (whole,) = whole_units(tmp_path, list(move_units(tmp_path, [row])))
+    assert whole.details == row.details
+    assert json.dumps(whole.details["units"]["scores"]) == "[null, 1, 0]"
+
+
+@pytest.mark.parametrize("units", [["a", "b", "c"], [True, False, True], [1.0, "b", 0.0]])
+def test_lists_of_other_values_stay(units: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugin may write into its details what it wants: only numbers are units."""
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
+    row = made.result("q", 0.5, details={"units": units})
+    assert list(move_units(tmp_path, [row])) == [row]
+    assert not (tmp_path / UNITS).exists()
+
+
+@given(st.data())
+@examples(24 if is_full() else 4)
+def test_what_was_set_apart_comes_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """Scores, official ones, fields and bare lists, absent values among them: the details are as they were."""
+    folder = tmp_path_factory.mktemp("run")
+    n = data.draw(st.integers(3, 9))
+
+    def column() -> list[float | None]:
+        return data.draw(st.lists(scores, min_size=n, max_size=n))
+
+    details = [
+        unit_details(column(), official=column(), fields={"a.b": column(), "c'[]": column()}),
+        {"units": column(), "raw": 3},
+        unit_details(column()),
+        {},
+    ]
+    given_ = [made.result(f"q'{i}", 0.5, details=one) for i, one in enumerate(details)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_files, "MOST_IN_LINE", 2)
+        apart = list(move_units(folder, given_))
+    assert [one.details.get("units", {}).keys() for one in apart[:3]] == [{"n", "file", "sha256"}] * 3
+    assert [one.details for one in whole_units(folder, apart)] == details
+    assert {path.name for path in folder.iterdir()} == {UNITS}
+
+
+def make(folder: Path) -> None:
+    """Runs of 30 records with at most ten units in a line: `b` has every fifth vendor wrong; `whole` is b with all in its line."""
+    records = [{"id": f"r{i}", "vendor": f"V{i % 7}", "total": i} for i in range(30)]
+    for where in ("gold/inv", "a/inv", "b/inv"):
+        Path(where).mkdir(parents=True)
+        wrong = [record | {"vendor": "?"} if where[0] == "b" and i % 5 == 0 else record for i, record in enumerate(records)]
+        Path(where, "r.jsonl").write_text("\n".join(map(json.dumps, wrong)))
+    for side in "ab":
+        write_sides(Path(side), Path("gold"), {"inv": ("tree_match", {"gold": "r.jsonl"}, Path("r.jsonl"))})
+    for name, most in (("whole", 100), ("a", 10), ("b", 10)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(run_files, "MOST_IN_LINE", most)
+            side = "b" if name == "whole" else name
+            assert main(["run", side, "--gold", "gold", "--out", f"runs/{name}", "-q", "--isolation", "none"]) == 0
+
+
+place = copy_of(make)
+
+
+@pytest.fixture
+def runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a copy of these runs."""
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 10)
+    return place / "runs"
+
+
+def test_every_reader_of_a_run_has_them(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """compare, leaderboard, rescore and verify say of such a run what they say of one with whole lines."""
+    assert (runs / "b" / UNITS).is_file()
+    found = []
+    for name in ("b", "whole"):
+        capsys.readouterr()
+        assert main(["compare", "runs/a", f"runs/{name}", "--json"]) == 0
+        candidate = json.loads(capsys.readouterr().out)["candidates"][0]
+        found.append((candidate["total"] | {"name": ""}, candidate["fields"]))
+        assert main(["leaderboard", "runs/a", f"runs/{name}", "--gold", "gold", "--json"]) == 0
+        board = json.loads(capsys.readouterr().out)
+        found[-1] += (board["n_units"], [row["interval"] for row in board["rows"]])
+    assert found[0] == found[1]
+    assert found[0][0]["n"] == 30
+    assert main(["verify", "runs/b", "--isolation", "none"]) == 0
+    assert main(["rescore", "runs/b", "--isolation", "none"]) == 0
+    assert "0 of 1 verdicts changed" in capsys.readouterr().out
+    remove_run(one_run("b", runs))
+    assert not (runs / "b").exists()
+
+
+def no_parsing(*_: object) -> Iterator[Row]:
+    """What stands in for the parsing of units in this process."""
+    raise AssertionError("parsed in this process")
+
+
+def test_bytes_that_the_seal_does_not_know_are_not_parsed(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`run.json` holds the digest of the file: one byte more, and no parser sees it. Runs of earlier versions have none."""
+    file = runs / "b" / UNITS
+    assert json.loads((runs / "b" / "run.json").read_text())["digests"]["units"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    monkeypatch.setattr(run_files, "_columns_in", no_parsing)
+    with pytest.raises(AssertionError, match="in this process"):
+        one_run("b", runs).results()
+    with file.open("ab") as more:
+        more.write(b"x")
+    with pytest.raises(OutputError, match="not what the run wrote"):
+        one_run("b", runs).results()
+    said = json.loads((runs / "b" / "run.json").read_text())
+    (runs / "b" / "run.json").write_text(json.dumps({key: said[key] for key in said if key != "digests"}))
+    with pytest.raises(AssertionError, match="in this process"):
+        one_run("b", runs).results()
+
+
+def test_units_of_others_are_parsed_in_a_worker(runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """verify and `leaderboard --receipts` read them behind walls; a file that is no Parquet but well sealed is told by its name."""
+    monkeypatch.setattr(run_files, "_columns_in", no_parsing)
+    assert main(["verify", "runs/b"]) == 0, capsys.readouterr()
+    assert main(["leaderboard", "runs/b", "--receipts", "--gold", "gold", "--no-cache"]) == 0, capsys.readouterr()
+    (runs / "b" / UNITS).write_bytes(b"PAR1" + b"\xff" * 99)
+    said = json.loads((runs / "b" / "run.json").read_text())
+    (runs / "b" / "run.json").write_text(seal(said, (runs / "b" / "results.jsonl").read_text(), units=units_digest(runs / "b")))
+    capsys.readouterr()
+    assert main(["verify", "runs/b"]) == 1
+    assert "units.parquet" in capsys.readouterr().out
+
+
+def test_the_digest_of_units_is_that_of_their_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SHA-256 of the object with sorted keys and numbers as floats, computed here; other units are refused, as is no file."""
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
+    row = made.result("q", 0.5, details=unit_details([1.0, None, 0.25], official=[0.0, None, 0.25], fields={"a": [1.0, 0.5, None]}))
+    (apart,) = move_units(tmp_path, [row])
+    plain = {"fields": {"a": [1.0, 0.5, None]}, "n": 3, "official": [0.0, None, 0.25], "scores": [1.0, None, 0.25]}
+    assert apart.details["units"]["sha256"] == hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+    other = made.result("q", 0.5, details=unit_details([1.0, None, 0.5], official=[0.0, None, 0.25], fields={"a": [1.0, 0.5, None]}))
+    (tmp_path / "other").mkdir()
+    (wrong,) = move_units(tmp_path / "other", [other])
+    for folder, line in ((tmp_path, wrong), (tmp_path / "other", apart), (tmp_path / "nowhere", apart)):
+        with pytest.raises(OutputError, match="the units of 'q' are not what the run wrote"):
+            list(whole_units(folder, [line]))
+
+
+def test_rows_without_what_was_read_have_the_same_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that are right, absent, or refused by their path: what was read is what lies there, so the root is the same."""
+    gold, submission = tmp_path / "gold", tmp_path / "submission"
+    named = {"q1": "../x.csv", "q2": "absent.csv", "q3": "g.csv", "q4": "g.csv/../../q3/g.csv"}
+    for folder in (gold, submission):
+        for name in named:
+            (folder / name).mkdir(parents=True)
+            (folder / name / "g.csv").write_text("a\n1\n")
+    write_sides(submission, gold, {name: ("table_match", {"gold": "g.csv"}, Path(file)) for name, file in named.items()})
+    given: list[Any] = []
+
+    def root_as_it_is_asked(*arguments: Any) -> str:
+        given[:] = arguments
+        return root_of(*arguments)
+
+    monkeypatch.setattr(scoring, "root_of", root_as_it_is_asked)
+    whole = run(submission, gold, RunOptions(runs_folder=tmp_path / "runs"))
+    tasks, results, digests, contents = given
+    assert [result.fault for result in results] == ["BAD_PATH", "MISSING_FILE", None, "BAD_PATH"]
+    assert any(result.digests for result in results)
+    assert root_of(tasks, [replace(result, digests={}) for result in results], digests, contents) == whole.root
+
+
+# The leaves and roots of the tests of Certificate Transparency, whose tree RFC 6962 describes.
+LEAVES = ["", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"]
+ROOTS = [
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+    "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
+    "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+    "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
+    "4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4",
+    "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
+    "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
+    "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
+]
+
+
+@pytest.mark.parametrize("n", range(9))
+def test_the_tree_is_that_of_rfc_6962(n: int) -> None:
+    """No leaf to eight of them."""
+    assert tree_root(map(bytes.fromhex, LEAVES[:n])).hex() == ROOTS[n]
+
+
+def test_the_root_of_a_small_run_is_fixed(tmp_path: Path) -> None:
+    """A text, a table with one check, a wrong path and a missing answer: another root would end the proof of every saved run."""
+    gold, submission = tmp_path / "gold", tmp_path / "submission"
+    for folder, cells in ((gold, "a,b\n1,x\n"), (submission, "a,b\n2,x\n")):
+        (folder / "t").mkdir(parents=True)
+        (folder / "t" / "r.csv").write_text(cells)
+    (gold / "p").mkdir()
+    (gold / "p" / "q.csv").write_text("a\n1\n")
+    table = {"gold": "r.csv", "condition_cols": [1]}
+    cases: dict[str, Any] = {
+        "s": ("string_match", {"gold": "Zürich"}, "It is Zürich"),
+        "t": ("table_match", table, Path("r.csv")),
+        "p": ("table_match", {"gold": "q.csv"}, Path("../t/r.csv")),
+        "m": ("table_match", table, None),
+    }
+    write_sides(submission, gold, cases)
+    done = run(submission, gold, RunOptions(save=False))
+    verdicts = [(one.instance_id, one.status, one.score) for one in done.results]
+    assert verdicts == [("s", "scored", 1), ("t", "scored", 1), ("p", "submission_fault", 0), ("m", "missing", 0)]
+    assert done.root == "d483b7fdbf6b129ed0f039ce6df801d15cdb09a2cc52ac5cd1765b659eeab368"

@@ -69,7 +69,7 @@ def interrupted(toy: tuple[Path, Path, Path], folder: Path, journal: bytes) -> P
 @pytest.mark.parametrize("step", [197, pytest.param(3, marks=pytest.mark.slow)])
 def test_killed_before_any_change(tmp_path: Path, step: int) -> None:
     """Killed before each change it makes to its folder, and killed again while going on, a run ends as if nothing had been."""
-    done = finished([sys.executable, "-m", "tests.runs.store.every_moment", tmp_path, step], seconds=600, cwd=ROOT, check=True)
+    done = finished([sys.executable, "-m", "tests.runs.store.every_moment", "kill", tmp_path, step], seconds=600, cwd=ROOT, check=True)
     moments = json.loads(done.stdout)
     assert {name: wrong for name, (_, wrong) in moments.items()} == {"new": [], "earlier": []}
     assert moments["earlier"][0] > moments["new"][0] >= 10
@@ -78,7 +78,7 @@ def test_killed_before_any_change(tmp_path: Path, step: int) -> None:
 @pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_power_fails_before_any_change(tmp_path: Path, step: int) -> None:
     """Whatever the disk loses, no half run is believed, a finished run and a site are whole, and what goes on ends as ever."""
-    done = finished([sys.executable, "-m", "tests.runs.store.power_cut", tmp_path, step], seconds=900, cwd=ROOT, check=True)
+    done = finished([sys.executable, "-m", "tests.runs.store.every_moment", "cut", tmp_path, step], seconds=900, cwd=ROOT, check=True)
     moments = json.loads(done.stdout.splitlines()[-1])
     assert {name: wrong for name, (_, wrong) in moments.items() if wrong} == {}
     assert all(n >= 5 for n, _ in moments.values())

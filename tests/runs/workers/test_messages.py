@@ -1,4 +1,4 @@
-"""What goes between processes: every cell comes back as it was, and bytes of another shape are refused."""
+"""What goes between processes: every cell, task and result comes back as it was, and bytes of another shape are refused."""
 
 import io
 import socket
@@ -18,12 +18,16 @@ from hypothesis import strategies as st
 from evalsuite.compare.columns import packed_table
 from evalsuite.compare.packed_text import frame_of
 from evalsuite.core.errors import FaultError, UsageError
-from evalsuite.core.types import Fault, Table
+from evalsuite.core.types import Fault, Result, Table
+from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.duckdb_tables import open_duckdb, read_duckdb
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.answer_workers import receive_table, send_blocks
-from evalsuite.sandbox.messages import DATA, ITEM, ClosedError, error_reply, item_of, receive, reply, send
+from evalsuite.runs.plan import plan
+from evalsuite.runs.run_files import result_of, whole_line
+from evalsuite.sandbox.messages import DATA, ITEM, ClosedError, error_reply, item_of, pack_tasks, receive, reply, send, unpack_tasks
 from evalsuite.sandbox.payloads import decode_payloads, encode_payloads
+from tests.conftest import ROOT
 from tests.properties import LETTERS, examples
 
 plain = st.one_of(
@@ -227,3 +231,16 @@ def test_a_bug_while_a_table_is_sent(n_broken: int, code: str | None, tmp_path: 
         monkeypatch.setattr(f"evalsuite.{place}", fail)
     _, found = crossed(path)
     assert (getattr(found["big"], "code", None), found["small"].n_rows) == (code, 1)
+
+
+def test_tasks_and_results_come_back(tmp_path: Path) -> None:
+    """Every field of the example's tasks, faulty answers and absent ones among them, and of a result with odd details."""
+    gold, submission = read_gold(ROOT / "gold"), read_submission(ROOT / "example_submission_folder")
+    tasks = plan(gold, submission, rules=None, limits=resolve_limits(gold.suite.limits))
+    assert {task.answer is None for task in tasks} == {True, False}
+    assert unpack_tasks(pack_tasks(tasks)) == tasks
+    result = Result(
+        instance_id="a", status="scored", score=0.5, official=None, strict=1.0, scorer=None, reason="é\ud800", fault=None,
+        details={"x": [1, {"y": 2}]}, seconds=0.25, digests={"t.csv": "0" * 64}, strict_fault=Fault(code="TIMEOUT", detail="late"),
+    )  # fmt: skip
+    assert result_of(whole_line(result).encode()) == result

@@ -1,34 +1,40 @@
-"""The jail of programs from inside: what a program may do and what it may not."""
+"""The jail of programs from inside, programs and tests in two processes, whole runs of them: no pass for a trick, nothing left behind."""
 
+import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from evalsuite.cli import main
 from evalsuite.core.plugin_calls import allowing_programs
+from evalsuite.sandbox.limits import descendants
 from evalsuite.sandbox.program_sandbox import can_sandbox_programs, run_program
 from evalsuite.scorers.metrics import get_metric
 from tests.conftest import ROOT
-from tests.processes import finished
+from tests.processes import finished, started
+from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.skipif(
     not can_sandbox_programs(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing"
 )
 
 
-def ended(program: str, test: str, *, seconds: float = 20.0) -> str:
+def ended(program: str, test: str, *, seconds: float = 30.0) -> str:
     """How a program and its test end in the jail."""
     return run_program(program, test, timeout_seconds=seconds, memory_mib=512).outcome
 
 
-HONEST = {
+PASSING = {
     "a function": ("def add(a, b):\n    return a + b", "assert add(1, 2) == 3"),
     "its own folder": ("open('own', 'w').write('x')", "assert open('own').read() == 'x'"),
     "the standard library": (
@@ -68,10 +74,10 @@ WALLS = {
 }
 
 
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("name", PASSING)
 def test_an_honest_program_passes(name: str) -> None:
     """The standard library, threads and a folder of its own are there; program and test are one module."""
-    assert ended(*HONEST[name]) == "passed"
+    assert ended(*PASSING[name]) == "passed"
 
 
 @pytest.mark.parametrize("name", WALLS)
@@ -185,3 +191,120 @@ def test_an_environment_below_the_folder_for_temporary_files(tmp_path: Path) -> 
     needed = [str(ROOT), str(Path(msgspec.__file__).parent.parent)]
     code = f"import sys; sys.path[:0] = {needed}; from evalsuite.sandbox.program_sandbox import can_sandbox_programs as can; print(can())"
     assert finished([tmp_path / "env" / "bin" / "python", "-c", code], check=True).stdout == "True\n"
+
+
+def corpus(name: str) -> dict[str, dict[str, str]]:
+    """Of a file in `programs/`, of blocks that begin with `=== name`, with parts that begin with `--- part`: the parts by name, of each
+    case by its name; `␀` stands for a NUL.
+    """
+    text = (Path(__file__).parent / "programs" / f"{name}.txt").read_text(encoding="utf-8").replace("␀", "\0")
+    found: dict[str, dict[str, str]] = {}
+    for block in text.split("\n=== ")[1:]:
+        title, *sections = block.split("\n--- ")
+        found[title] = {section.split("\n", 1)[0]: section.split("\n", 1)[1].rstrip("\n") for section in sections}
+    return found
+
+
+# The test line tries every so many of a corpus.
+STEP = 25
+HONEST, HOSTILE, PARTED = corpus("honest"), corpus("hostile"), corpus("parted")
+
+
+def check_honest(name: str) -> None:
+    """The right program passes and the wrong one fails."""
+    case = HONEST[name]
+    assert [ended(case[side], case["test"]) for side in ("right", "wrong")] == ["passed", "failed"]
+
+
+@pytest.mark.parametrize("name", sorted(HONEST)[::STEP])
+def test_an_honest_test_says_what_one_interpreter_says(name: str) -> None:
+    """Some tests of every kind that people write."""
+    check_honest(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HONEST)
+def test_all_honest_tests_say_what_one_interpreter_says(name: str, tmp_path: Path) -> None:
+    """Each test of the corpus, beside one interpreter that runs program and test as one file."""
+    case, words = HONEST[name], [sys.executable, "-I", "-c"]
+    files = [case[side] + "\n" + case["test"] for side in ("right", "wrong")]
+    alone = [finished([*words, file], cwd=tmp_path, stdin=subprocess.DEVNULL).returncode == 0 for file in files]
+    assert alone == [True, False]
+    check_honest(name)
+
+
+@pytest.mark.parametrize("name", sorted(HOSTILE)[::STEP])
+def test_no_trick_passes(name: str) -> None:
+    """Some programs that try to pass a test which they fail."""
+    assert ended(HOSTILE[name]["program"], HOSTILE[name]["test"], seconds=1.0) in ("failed", "timeout")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOSTILE)
+def test_none_of_all_tricks_passes(name: str) -> None:
+    """Each program of the corpus: no pass, and no way out of the mean."""
+    assert ended(HOSTILE[name]["program"], HOSTILE[name]["test"], seconds=5.0) in ("failed", "timeout")
+
+
+@pytest.mark.parametrize("name", PARTED)
+def test_what_cannot_be_run_apart_is_said(name: str) -> None:
+    """A test whose objects cannot leave its process gives no verdict, whether the program is right or wrong, and says why."""
+    case = PARTED[name]
+    metric = get_metric("python_unit_testing", timeout_seconds=20)
+    with allowing_programs(False):
+        found = metric.detailed_evaluate(case["program"], case["test"])
+    assert found.value is None
+    assert found.fault is not None
+    assert found.fault.code == "NO_JAIL"
+    assert case["said"] in found.reason
+
+
+def rows(tmp_path: Path, programs: list[str], *options: str) -> dict[str, dict[str, Any]]:
+    """Result lines by id of a run over these programs, each asked whether x is 1."""
+    check = {"gold": "assert x == 1", "timeout_seconds": 30}
+    write_sides(tmp_path / "sub", tmp_path / "gold", {f"p{i}": ("python_unit_testing", check, text) for i, text in enumerate(programs)})
+    place = tmp_path / "run"
+    assert main(["run", str(tmp_path / "sub"), "--gold", str(tmp_path / "gold"), "-q", "--no-cache", "--out", str(place), *options]) == 0
+    return {row["instance_id"]: row for row in map(json.loads, (place / "results.jsonl").read_text().splitlines())}
+
+
+def test_programs_are_judged_in_a_jail_without_being_asked(tmp_path: Path) -> None:
+    """A right program is 1, a wrong one 0, and the trick that passed any test before is 0."""
+    found = rows(tmp_path, ["x = 1", "x = 2", "import os\nos.write(3, os.read(0, 16))\nos._exit(0)", "if 0:\\"])
+    assert [row["score"] for row in found.values()] == [1, 0, 0, 0]
+    assert {row["status"] for row in found.values()} == {"scored"}
+
+
+def test_nothing_is_left_of_a_killed_run(tmp_path: Path) -> None:
+    """Programs that never end, and what started them, are gone when the run is killed in their middle; no file of theirs is left."""
+    begins = "import threading, time\nopen('mine', 'w').write('x')\n"
+    program = f"{begins}threading.Thread(target=time.sleep, args=(99,)).start()\ntime.sleep(99)"
+    check = {"gold": "assert True", "timeout_seconds": 60}
+    write_sides(tmp_path / "sub", tmp_path / "gold", {f"p{i}": ("python_unit_testing", check, program) for i in range(4)})
+    place = tmp_path / "tmp"
+    place.mkdir()
+    sides = [str(tmp_path / "sub"), "--gold", str(tmp_path / "gold")]
+    words = [sys.executable, "-m", "evalsuite", "run", *sides, "--no-save", "--no-cache", "-q", "--jobs", "2", "--limit", "seconds=60"]
+    with started(words, cwd=ROOT, env={**os.environ, "TMPDIR": str(place)}) as process:
+        while process.poll() is None and len(below := descendants(process.pid)[1:]) < 4:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    while any(b"State:\tZ" not in status(pid) for pid in below):
+        time.sleep(0.02)
+    assert list(place.iterdir()) == []
+
+
+def status(pid: int) -> bytes:
+    """What the system says of a process; of one that is gone, that it is dead."""
+    try:
+        return Path(f"/proc/{pid}/status").read_bytes()
+    except OSError:
+        return b"State:\tZ"
+
+
+def test_endless_programs_cost_the_seconds_of_an_answer(tmp_path: Path) -> None:
+    """`--limit seconds` bounds all programs of an answer, however long a check would let each of them run."""
+    found = rows(tmp_path, ["while True: pass", "x = 1"], "--limit", "seconds=0.5", "--jobs", "1")
+    assert [row["score"] for row in found.values()] == [0, 1]
+    assert found["p0"]["details"]["ended"] == "timeout"
