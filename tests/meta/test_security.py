@@ -22,7 +22,7 @@ TESTS = {
     "keeps only answers to instances": "runs/test_submitted_files.py::test_ids_that_gold_lacks_are_counted",
     "run_seconds": "runs/test_submitted_files.py::test_a_whole_run_has_a_budget",
     "A crash, an endless loop": "runs/workers/test_pool.py::test_a_death_costs_one_instance",
-    "What the machine does": "runs/workers/test_pool.py::test_who_is_killed_by_the_system_is_tried_again",
+    "What the machine does": "runs/workers/test_pool.py::test_a_death_costs_one_instance",
     "half of `memory_mib`": "runs/workers/test_pool.py::test_a_worker_that_keeps_its_memory_is_replaced",
     "`validate`, `check`": "attacks/test_single_files.py::test_crafted_files_end_no_command",
     "copies the bytes of a database": "sandbox/test_temporary_files.py::test_the_command_opens_no_database",

@@ -64,35 +64,33 @@ def one_tar(kind: bytes, link: str = "") -> Callable[[Path], Path]:
     return lambda folder: tarred(folder / "x.tar", (METADATA, tarfile.REGTYPE, LINE.encode(), ""), ("a/r.csv", kind, b"", link))
 
 
-def _link_in_a_zip(folder: Path) -> Path:
-    def linked(member: zipfile.ZipInfo) -> None:
-        member.external_attr = (stat.S_IFLNK | 0o777) << 16
-
-    return zipped(folder / "x.zip", ("a/r.csv", b"/etc/passwd"), how=linked)
+def link(member: zipfile.ZipInfo) -> None:
+    """Make a member of a zip a link."""
+    member.external_attr = (stat.S_IFLNK | 0o777) << 16
 
 
-def _encrypted(folder: Path) -> Path:
-    path = zipped(folder / "x.zip", (METADATA, LINE.encode()))
+def says(path: Path, said: bytes, *, file: int, list_: int) -> Path:
+    """A zip that says this of its first member: at this byte of the file, and at this one of its list of files."""
     data = bytearray(path.read_bytes())
-    at = data.index(b"PK\x01\x02")
-    for flags in (6, at + 8):
-        data[flags] |= 1
+    for at in (file, data.index(b"PK\x01\x02") + list_):
+        data[at : at + len(said)] = said
     path.write_bytes(data)
     return path
 
 
-def _bomb(folder: Path) -> Path:
-    return zipped(folder / "x.zip", *((f"a/{n}", bytes(900_000)) for n in range(4)))
+def locked(path: Path) -> Path:
+    """A zip that says that its first member is encrypted."""
+    return says(path, b"\x01", file=6, list_=8)
 
 
-def _lying(folder: Path) -> Path:
-    """A file of 900,000 bytes that says it has ten."""
-    path = zipped(folder / "x.zip", ("a/r.csv", bytes(900_000)))
-    data = bytearray(path.read_bytes())
-    for place in (22, data.index(b"PK\x01\x02") + 24):
-        data[place : place + 4] = struct.pack("<I", 10)
-    path.write_bytes(data)
-    return path
+def placed(put: Callable[[Path], object]) -> Callable[[Path], Path]:
+    """What is put in the place of an archive."""
+
+    def made(folder: Path) -> Path:
+        put(folder / "x.zip")
+        return folder / "x.zip"
+
+    return made
 
 
 def _sparse(folder: Path) -> Path:
@@ -134,10 +132,6 @@ def _changed_tar(change: Callable[[bytes], bytes], ending: str = ".tar") -> Call
     return made
 
 
-def _many(folder: Path) -> Path:
-    return zipped(folder / "x.zip", *((f"a/{n}", b"") for n in range(2_000)))
-
-
 def _gzip_bomb(folder: Path) -> Path:
     member = tarfile.TarInfo("a/r.csv")
     member.size = 8 << 30
@@ -155,21 +149,6 @@ def _heads_without_end(folder: Path) -> Path:
     return folder / "x.tar"
 
 
-def _no_archive(folder: Path) -> Path:
-    (folder / "x.zip").write_text("results, all right\n")
-    return folder / "x.zip"
-
-
-def _pipe(folder: Path) -> Path:
-    os.mkfifo(folder / "x.zip")
-    return folder / "x.zip"
-
-
-def _linked_archive(folder: Path) -> Path:
-    (folder / "x.zip").symlink_to("/etc/passwd")
-    return folder / "x.zip"
-
-
 HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "absolute name": (one_zip("/etc/cron.d/x"), "BAD_PATH: the path is not relative"),
     "way up": (one_zip("a/../../x"), "BAD_PATH: the path contains '..'"),
@@ -185,17 +164,24 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "case of folders": (lambda f: zipped(f / "x.zip", ("A/r", b"1"), ("a/q", b"2")), "'a' differs from 'A' only in case"),
     "composed letters": (lambda f: zipped(f / "x.zip", ("a/\u00e9", b"1"), ("a/e\u0301", b"2")), "only in case or Unicode form"),
     "file and folder": (lambda f: zipped(f / "x.zip", ("a/r", b"1"), ("a/r/s", b"2")), "'a/r' is a file and a folder"),
-    "link, zip": (_link_in_a_zip, "NOT_REGULAR_FILE: a link or device"),
+    "link, zip": (lambda f: zipped(f / "x.zip", ("a/r.csv", b"/etc/passwd"), how=link), "NOT_REGULAR_FILE: a link or device"),
     "link, tar": (one_tar(tarfile.SYMTYPE, "/etc/passwd"), "NOT_REGULAR_FILE: a link, device"),
     "hard link": (one_tar(tarfile.LNKTYPE, METADATA), "NOT_REGULAR_FILE: a link, device"),
     "device": (one_tar(tarfile.CHRTYPE), "NOT_REGULAR_FILE: a link, device"),
     "pipe": (one_tar(tarfile.FIFOTYPE), "NOT_REGULAR_FILE: a link, device"),
     "holes": (_sparse, "NOT_REGULAR_FILE: a link, device or file with holes"),
-    "bomb": (_bomb, "LIMIT: unpacked it contains more than 3000000 bytes (limit archive_bytes)"),
+    "bomb": (
+        lambda f: zipped(f / "x.zip", *((f"a/{n}", bytes(900_000)) for n in range(4))),
+        "LIMIT: unpacked it contains more than 3000000 bytes (limit archive_bytes)",
+    ),
     "gzip bomb": (_gzip_bomb, "TOO_LARGE: a/r.csv: 8589934592 bytes, the limit file_bytes is 1000000"),
-    "lies about its size": (_lying, "BAD_ARCHIVE"),
-    "many members": (_many, "LIMIT: more than 1000 members (limit archive_members)"),
-    "encrypted": (_encrypted, "BAD_ARCHIVE: it is encrypted"),
+    # A file of 900,000 bytes that says it has ten.
+    "lies about its size": (
+        lambda f: says(zipped(f / "x.zip", ("a/r.csv", bytes(900_000))), struct.pack("<I", 10), file=22, list_=24),
+        "BAD_ARCHIVE",
+    ),
+    "many members": (lambda f: zipped(f / "x.zip", *((f"a/{n}", b"") for n in range(2_000))), "LIMIT: more than 1000 members"),
+    "encrypted": (lambda f: locked(one_zip("a")(f)), "BAD_ARCHIVE: it is encrypted"),
     "cut off": (_cut, "BAD_ARCHIVE: it is damaged"),
     "cut off between members": (_changed_tar(lambda tar: tar[:1024]), "BAD_ARCHIVE: it is damaged"),
     "cut off in a head": (_changed_tar(lambda tar: tar[:1300]), "BAD_ARCHIVE: it is damaged"),
@@ -206,10 +192,10 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "two in one": (_changed_tar(lambda tar: tar + tar), "BAD_ARCHIVE: there is data after its end"),
     "two in one, zip": (_two_zips, "BAD_ARCHIVE: it begins with files that its list of files does not have"),
     "endless zeros": (_changed_tar(lambda tar: tar + bytes(4_000_000), ".tgz"), "LIMIT: unpacked it contains more than 3000000 bytes"),
-    "no archive": (_no_archive, "BAD_ARCHIVE: it is damaged, or not an archive"),
+    "no archive": (placed(lambda place: place.write_text("results, all right\n")), "BAD_ARCHIVE: it is damaged, or not an archive"),
     "empty tar": (lambda f: tarred(f / "x.tar"), "BAD_ARCHIVE: it is empty"),
-    "a pipe of that name": (_pipe, "NOT_REGULAR_FILE"),
-    "a link of that name": (_linked_archive, "BAD_PATH: the path goes through a link"),
+    "a pipe of that name": (placed(os.mkfifo), "NOT_REGULAR_FILE"),
+    "a link of that name": (placed(lambda place: place.symlink_to("/etc/passwd")), "BAD_PATH: the path goes through a link"),
 }
 
 
@@ -435,10 +421,7 @@ def test_limits_of_each_kind_of_archive(kind: str, tmp_path: Path) -> None:
 
 def test_a_compression_that_nobody_knows(tmp_path: Path) -> None:
     """The archive is refused, not read as far as it can be."""
-    path = zipped(tmp_path / "x.zip", ("a", b"x"))
-    data = bytearray(path.read_bytes())
-    data[8] = data[data.index(b"PK\x01\x02") + 10] = 99
-    path.write_bytes(data)
+    path = says(zipped(tmp_path / "x.zip", ("a", b"x")), b"\x63", file=8, list_=10)
     with pytest.raises(FaultError, match="its compression is not supported"):
         list(stream_files(str(path), path.name, LIMITS))
 
@@ -446,20 +429,9 @@ def test_a_compression_that_nobody_knows(tmp_path: Path) -> None:
 def test_long_names_are_cut_in_reasons(tmp_path: Path) -> None:
     """At 80 characters, whatever is wrong with a member."""
     name = "x" * 100
-
-    def link(member: zipfile.ZipInfo) -> None:
-        member.external_attr = (stat.S_IFLNK | 0o777) << 16
-
-    def lock(path: Path) -> Path:
-        data = bytearray(path.read_bytes())
-        for flags in (6, data.index(b"PK\x01\x02") + 8):
-            data[flags] |= 1
-        path.write_bytes(data)
-        return path
-
     made = [
         (zipped(tmp_path / "1.zip", (name, b"x"), how=link), "a link or device: "),
-        (lock(zipped(tmp_path / "2.zip", (name, b"x"))), "it is encrypted: "),
+        (locked(zipped(tmp_path / "2.zip", (name, b"x"))), "it is encrypted: "),
         (tarred(tmp_path / "3.tar", (name, tarfile.SYMTYPE, b"", "y")), "a link, device or file with holes: "),
         (zipped(tmp_path / "4.zip", (f"{name}//y", b"x")), "the path has an empty part or '.': "),
         (zipped(tmp_path / "5.zip", ("/".join("x" * 60), b"x")), "a path of more than 32 folders: "),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
+from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -37,13 +38,10 @@ def living(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     gold, answers = tmp_path / "gold", tmp_path / "answers"
     (gold / "q1").mkdir(parents=True)
     (answers / "q1").mkdir(parents=True)
-    check = {"func": "table_match", "parameters": {"gold": "gold.sql", "connection": "shop"}}
-    (gold / "shop_eval.jsonl").write_text(json.dumps({"instance_id": "q1", "evaluation": check}) + "\n")
     (gold / "connections.yaml").write_text("shop: {engine: duckdb, database: ../shop.duckdb}\n")
     (gold / "q1" / "gold.sql").write_text("SELECT current_date - day AS days FROM sale\n")
     (answers / "q1" / "a.csv").write_text("days\n1\n")
-    line = {"instance_id": "q1", "answer_type": "file", "answer_or_path": "a.csv"}
-    (answers / "results_metadata.jsonl").write_text(json.dumps(line) + "\n")
+    write_sides(answers, gold, {"q1": ("table_match", {"gold": "gold.sql", "connection": "shop"}, Path("a.csv"))})
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -93,15 +91,10 @@ def test_drift_names_the_clock(pairs: Path, capsys: pytest.CaptureFixture[str]) 
     "clock", [DAY, "1709164800", *(pytest.param(one, marks=pytest.mark.slow) for one in (f"'{DAY}'", f"{DAY}T18:30:00Z"))]
 )
 def test_a_suite_has_its_own_clock(living: Path, clock: str) -> None:
-    """`limits: {clock: DAY}` of suite.yaml holds for a run."""
+    """`limits: {clock: DAY}` of suite.yaml holds for a run; --frozen-clock of a run and --limit of a board go before it."""
     (living / "gold" / "suite.yaml").write_text(f"limits: {{clock: {clock}}}\n")
     assert main(["run", *WORDS, "--out", "own", "-q"]) == 0
     assert (run_of("own")["summary"]["score"], f"|clock:{DAY}" in run_of("own")["signature"]) == (1, True)
-
-
-def test_options_go_before_the_clock_of_a_suite(living: Path) -> None:
-    """--frozen-clock of a run and --limit of a board."""
-    (living / "gold" / "suite.yaml").write_text(f"limits: {{clock: {DAY}}}\n")
     assert main(["run", *WORDS, "--out", "other", "-q", "--frozen-clock", "2024-03-01"]) == 0
     assert run_of("other")["summary"]["score"] == 0
     assert main(["leaderboard", *WORDS, "--limit", "clock=2024-03-02", "--runs", "board"]) == 0
@@ -126,10 +119,7 @@ def test_gold_check_says_which_gold_asks_the_time(pairs: Path, living: Path, cap
     for gold, name in (("gold.sql", "0"), ("gold", "q1")):
         words = ["gold", "check", gold, "--databases", ".", "--isolation", "none"]
         assert main(words) == 0
-        assert (
-            f"gold that depends on the current date: its verdicts change from day to day; --frozen-clock DAY fixes the date\n   {name}\n"
-            in capsys.readouterr().out
-        )
+        assert f"from day to day; --frozen-clock DAY fixes the date\n   {name}\n" in capsys.readouterr().out
         main([*words, "--json", "--no-save"])
         assert json.loads(capsys.readouterr().out)["by_the_day"] == [name]
         main([*words, "--frozen-clock", DAY])

@@ -1,4 +1,4 @@
-"""Shards as tasks: the job array of docs/scale.md, killed and resumed, and a submission in an object store; merged they are the whole run."""
+"""Shards as tasks: the job array of docs/scale.md, killed and resumed, and a submission in an object store; merged they are a whole run."""
 
 import json
 import os

@@ -40,29 +40,33 @@ def scored(place: Path, **options: object) -> Run:
     return run(place / "sub", place / "gold", RunOptions(save=False, cache=place / "cache", **{"isolation": "none", **options}))  # type: ignore[arg-type]
 
 
-def was_asked(place: Path) -> bool:
-    """Whether a further run still has to score the table: looked at where the cache answers."""
-    found: list[bool] = []
+def after_hashing(patch: pytest.MonkeyPatch, then: Callable[[list[Task | Result]], object]) -> None:
+    """Have something done between the cache's look at the files and the workers', with what the cache knows and what it asks for."""
     original = ScoreCache.results
 
     def known(self: ScoreCache, tasks: Sequence[Task]) -> Iterator[Task | Result]:
         items = list(original(self, tasks))
-        found.append(not any(isinstance(item, Result) and item.instance_id == "t" for item in items))
+        then(items)
         return iter(items)
 
+    patch.setattr(ScoreCache, "results", known)
+
+
+def was_asked(place: Path) -> bool:
+    """Whether a further run still has to score the table: looked at where the cache answers."""
+    found: list[Task | Result] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ScoreCache, "results", known)
+        after_hashing(patch, found.extend)
         scored(place)
-    return found[0]
+    return not any(isinstance(item, Result) and item.instance_id == "t" for item in found)
 
 
 def test_a_second_run_takes_the_same_results_from_the_cache(place: Path) -> None:
     """The second run gives equal results and asks for nothing."""
     first = scored(place)
     assert not was_asked(place)
-    assert [(r.instance_id, r.score, r.reason) for r in scored(place).results] == [
-        (r.instance_id, r.score, r.reason) for r in first.results
-    ]
+    again, once = ([(r.instance_id, r.score, r.reason) for r in done.results] for done in (scored(place), first))
+    assert again == once
 
 
 @pytest.mark.parametrize("what", ["answer", "gold", "one of two golds", "spec", "rules", "limits", "library"])
@@ -165,21 +169,16 @@ def test_what_another_day_may_change_is_not_kept(place: Path, change: dict[str, 
     assert was_asked(place) is not is_kept
 
 
-def test_a_broken_cache_costs_time_only(place: Path) -> None:
-    """A cache file of junk changes no result and is no error."""
-    (place / "cache").mkdir()
-    (place / "cache" / "memo.sqlite").write_bytes(b"junk" * 100)
-    assert [r.score for r in scored(place).results] == [1, 1]
-
-
 @pytest.mark.parametrize(("true", "false"), [('score\\": 1', 'score\\": 0'), ("match", "mauch"), ("reason", "rearon")])
 def test_a_damaged_verdict_is_scored_anew(place: Path, true: str, false: str) -> None:
-    """Bits that a failing disk turns in a stored line change no verdict and no reason."""
+    """Bits that a failing disk turns in a stored line change no verdict and no reason; nor does a whole file of junk."""
     whole = [(r.score, r.reason) for r in scored(place).results]
     with sqlite3.connect(place / "cache" / "memo.sqlite") as connection:
         damaged = "UPDATE memo SET value = replace(value, ?, ?) WHERE instr(value, ?)"
         assert connection.execute(damaged, [true, false, true]).rowcount > 0
     connection.close()
+    assert [(r.score, r.reason) for r in scored(place).results] == whole
+    (place / "cache" / "memo.sqlite").write_bytes(b"junk" * 100)
     assert [(r.score, r.reason) for r in scored(place).results] == whole
 
 
@@ -235,18 +234,6 @@ def by_bytes(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def after_hashing(patch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
-    """Have something done between the cache's look at the files and the workers'."""
-    original = ScoreCache.results
-
-    def known(self: ScoreCache, tasks: Sequence[Task]) -> Iterator[Task | Result]:
-        items = list(original(self, tasks))
-        then()
-        return iter(items)
-
-    patch.setattr(ScoreCache, "results", known)
-
-
 def database(folder: Path, value: int) -> bytes:
     """A database with this value in its one table."""
     import duckdb
@@ -286,7 +273,7 @@ def test_an_exchanged_answer_poisons_nobody(
     first, second = (right, wrong) if is_honest else (wrong, right)
     answer.write_bytes(first)
     with pytest.MonkeyPatch.context() as patch:
-        after_hashing(patch, lambda: exchange(answer, second))
+        after_hashing(patch, lambda _: exchange(answer, second))
         assert scored(place, isolation=isolation).results[0].score == (not is_honest)
     exchange(answer, first)
     assert was_asked(place)
@@ -298,7 +285,7 @@ def test_gold_that_is_edited_meanwhile_poisons_nobody(place: Path) -> None:
     """A verdict against other gold than was hashed is not kept for that gold."""
     gold = place / "gold" / "t" / "g.csv"
     with pytest.MonkeyPatch.context() as patch:
-        after_hashing(patch, lambda: gold.write_text("n\n7\n8\n"))
+        after_hashing(patch, lambda _: gold.write_text("n\n7\n8\n"))
         assert scored(place).results[0].score == 0
     gold.write_bytes(RIGHT)
     assert was_asked(place)

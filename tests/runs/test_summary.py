@@ -42,7 +42,9 @@ def test_the_order_of_instances_moves_no_number() -> None:
 
 
 def test_what_a_list_of_runs_says_of_the_judged_part() -> None:
-    """Only a verdict counts as judged: not what gold prevented, which counts 0, but a value on a scale of its own."""
+    """Only a verdict counts as judged: not what gold prevented, which counts 0, but a value on a scale of its own. The headline is the
+    score, else the mean on a metric's own scale.
+    """
     own, unscored = result("f", None, scorer="own", details={"raw": 7.0}), result("g", None, status="unscored")
     for results, words in (
         ([RIGHT, WRONG, MISSING], ""),
@@ -55,6 +57,9 @@ def test_what_a_list_of_runs_says_of_the_judged_part() -> None:
     ):
         assert judged_words(summarise(results, rules="official").to_json()) == words
     assert judged_words({}) == ""
+    raw = {"mean": 3}
+    assert (score_or_mean({"score": 0.0, "raw": raw}), score_or_mean({"score": None, "raw": raw})) == (0.0, 3)
+    assert score_or_mean({"score": None, "raw": None}) is score_or_mean({}) is None
 
 
 KINDS: dict[Status, float | None] = {"scored": 1.0, "missing": 0.0, "submission_fault": 0.0, "gold_fault": None, "unscored": None}
@@ -90,21 +95,12 @@ def test_numbers_are_plain_counts(answers: list[tuple[Status, float, float | Non
     assert found.score == part.get("score") == (part.get("official") if results else None)
 
 
-def test_nothing_to_score_is_no_number() -> None:
-    """An empty suite has no score, no interval and no ratio, and none of them is 0."""
-    found = summarise([], rules="official").to_json()
-    names = ("score", "score_low", "score_high", "official", "strict", "se", "interval_95", "histogram", "reference_ratio")
-    assert [found[name] for name in names] == [None] * len(names)
-
-
-def test_a_histogram_is_for_graded_scores() -> None:
-    """Rights and wrongs alone have none; of graded scores each falls into one of ten bins, 1 into the last."""
+def test_parts_have_their_own_rows() -> None:
+    """By scorer and by group the same numbers over fewer instances; a flip is named with its cause; of graded scores each falls into one
+    of ten bins, 1 into the last, and rights and wrongs alone have none.
+    """
     assert summarise([RIGHT, WRONG], rules="official").histogram is None
     assert summarise([RIGHT, WRONG, HALF], rules="official").histogram == (1, 0, 0, 0, 0, 1, 0, 0, 0, 1)
-
-
-def test_parts_have_their_own_rows() -> None:
-    """By scorer and by group the same numbers over fewer instances; a flip is named with its cause."""
     flipped = result("f", 1.0, strict=0.0, details={"flip": "case: Oslo"})
     summary = summarise([flipped, WRONG], rules="official", groups=tags_by_instance([("hard", "fb"), ("easy", "b")]))
     assert {tag: (row["n"], row["score"]) for tag, row in summary.by_group.items()} == {"hard": (2, 0.5), "easy": (1, 0.0)}
@@ -259,26 +255,17 @@ def test_a_scale_without_a_range() -> None:
     ends = [spread.low, spread.high]
     assert alone == {"scorer": "perplexity", "n": 3, "n_measured": 2, "mean": 0.375, "se": spread.se, "interval_95": ends}
     assert summarise([measured[0], replace(measured[1], scorer="ter")], rules="official").raw is None
-
-
-def test_values_beside_scores() -> None:
-    """Scores that a metric mapped from its own scale have the mean of its values in their row; of texts there is none."""
+    # Scores that a metric mapped from its own scale have the mean of its values in their row; of texts there is none.
     mapped = [result(name, score, scorer="bleu", details={"raw": raw}) for name, score, raw in (("a", 0.2, 20), ("b", 0.5, 50.0))]
-    found = summarise([*mapped, RIGHT], rules="official").by_scorer
-    assert (found["bleu"]["raw"], found["bleu"]["score"], found["string_match"]["raw"]) == (35, 0.35, None)
-
-
-@pytest.mark.parametrize(
-    ("summary", "expected"),
-    [({"score": 0.0, "raw": {"mean": 3}}, 0.0), ({"score": None, "raw": {"mean": 3}}, 3), ({"score": None, "raw": None}, None), ({}, None)],
-)
-def test_the_headline_of_a_run(summary: dict[str, Any], expected: float | None) -> None:
-    """Its score, else the mean on a metric's own scale."""
-    assert score_or_mean(summary) == expected
+    rows = summarise([*mapped, RIGHT], rules="official").by_scorer
+    assert (rows["bleu"]["raw"], rows["bleu"]["score"], rows["string_match"]["raw"]) == (35, 0.35, None)
 
 
 def test_nothing_could_be_judged() -> None:
-    """Where the grader's side failed everywhere there are no numbers, of clusters neither; and none of them is counted as judged."""
+    """Where the grader's side failed everywhere, or the suite is empty, there are no numbers, of clusters neither, and none is 0."""
+    empty = summarise([], rules="official").to_json()
+    names = ("score", "score_low", "score_high", "official", "strict", "se", "interval_95", "histogram", "reference_ratio")
+    assert [empty[name] for name in names] == [None] * len(names)
     failed = [result(name, None, status="unscored") for name in "ab"]
     found = summarise(failed, rules="official", groups={"a": ("x",), "b": ("y",)}, clusters=("x", "y"))
     told = found.to_json()

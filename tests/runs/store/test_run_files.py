@@ -23,6 +23,7 @@ from evalsuite.runs.run_files import (
     UNITS,
     Row,
     is_intact,
+    json_safe,
     move_units,
     read_results,
     result_of,
@@ -240,7 +241,8 @@ def test_a_file_with_a_bom_and_one_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_why_there_is_no_strict_verdict_is_in_the_line() -> None:
-    """With its code and its sentence; other lines have no such key."""
+    """With its code and its sentence; other lines have no such key. Values that JSON has not: sets are lists, anything else is its text."""
+    assert (json_safe((1, 2)), json_safe({3}), json_safe(frozenset({4})), json_safe(Path("x"))) == ([1, 2], [3], [4], "x")
     late = result(strict_fault=Fault(code="TIMEOUT", detail="after 5 s"))
     assert '"strict_fault": {"code": "TIMEOUT", "detail": "after 5 s"}, "details"' in whole_line(late)
     assert result_of(whole_line(late)).strict_fault == late.strict_fault

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,13 @@ def own_fork_servers(quick_fork_servers: None, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(fork_server, "subprocess", subprocess)
 
 
+Alone = Callable[[], None]
+
+
 @pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every answer goes into its worker pair by itself."""
-    monkeypatch.setattr("evalsuite.runs.worker_pool._MOST_TASKS", 1)
+def alone(monkeypatch: pytest.MonkeyPatch) -> Alone:
+    """Has every answer go into its worker pair by itself."""
+    return partial(monkeypatch.setattr, "evalsuite.runs.worker_pool._MOST_TASKS", 1)
 
 
 @pytest.fixture(autouse=True)
@@ -169,38 +173,40 @@ def test_a_pair_is_opened_where_there_is_work_for_it(kind: str, n: int, n_pairs:
     assert len(opened) == n_pairs
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.usefixtures("alone")
-def test_a_death_costs_one_instance(jobs: int, tmp_path: Path) -> None:
-    """A worker that is killed with a task in it loses that task and no other; the spare takes over, again and again."""
-    results, n_lanes = scored(tmp_path, {("reader", "t1"): "die", ("judge", "t4"): "die"}, jobs=jobs)
-    assert {name: (r.status, r.fault) for name, r in results.items() if r.official != 1} == {
-        "t1": ("crashed", "WORKER_DIED"),
-        "t4": ("crashed", "WORKER_DIED"),
-    }
-    assert len(results) == 8
+DIED, UNSCORED = ("crashed", 0, "WORKER_DIED"), ("unscored", None, "LIMIT")
+
+
+@pytest.mark.parametrize(
+    ("fate", "names", "jobs", "lost", "n_pairs"),
+    [
+        *(("die", ("t1", "t4"), jobs, DIED, n_pairs) for jobs, n_pairs in ((1, 3), (2, 2))),
+        # Killed from outside, as for want of memory: at once in the middle of other tasks, and again when tried alone.
+        *(("killed once", ("t0", "t4"), jobs, None, 1) for jobs in (1, 2)),
+        ("killed", ("t1", "t4"), 2, UNSCORED, 2),
+        # After its result, before the next task comes, which has no part in it.
+        ("die after", ("t1", "t5"), 1, None, 3),
+        # With nothing left to do.
+        ("die", ("t0",), 1, DIED, 1),
+    ],
+)
+def test_a_death_costs_one_instance(
+    fate: str, names: Sequence[str], jobs: int, lost: tuple[str, float | None, str] | None, n_pairs: int, tmp_path: Path, alone: Alone
+) -> None:
+    """A worker that dies with a task in it loses that task and no other; the spare takes over. Who kills one from outside costs nothing
+    where it happens once; where the second try ends alike nobody knows what the answer is worth: no score, and never a 0.
+    """
+    if fate != "killed once":
+        alone()
+    rigged = dict.fromkeys(zip(("reader", "judge"), names, strict=False), fate)
+    n = 8 if len(names) > 1 else 1
+    results, n_opened = scored(tmp_path, rigged, jobs=jobs, n=n)
+    found = {name: (r.status, r.score, r.fault) for name, r in results.items() if r.official != 1}
+    assert found == dict.fromkeys(names if lost else (), lost)
+    for one in (results[name] for name in names if lost == UNSCORED):
+        assert (one.strict, "operating system killed the worker" in one.reason, lacks_setup(one)) == (None, True, True)
+    assert len(results) == n
     # With two jobs the worker pair that is left may do all the rest.
-    assert n_lanes >= (3 if jobs == 1 else 2)
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_who_is_killed_by_the_system_is_tried_again(jobs: int, tmp_path: Path) -> None:
-    """A worker that is killed from outside, as for want of memory, costs nothing where it happens once: the answer is scored after all."""
-    results, _ = scored(tmp_path, {("reader", "t0"): "killed once", ("judge", "t4"): "killed once"}, jobs=jobs)
-    assert [(r.status, r.official) for r in results.values()] == [("scored", 1)] * 8
-
-
-@pytest.mark.usefixtures("alone")
-def test_who_is_killed_alone_too_is_unscored(tmp_path: Path) -> None:
-    """Where the second try ends like the first nobody knows what the answer is worth: no score, and never a 0; the others have theirs."""
-    results, _ = scored(tmp_path, {("reader", "t1"): "killed", ("judge", "t4"): "killed"}, jobs=2)
-    lost = {name: r for name, r in results.items() if r.official != 1}
-    assert {*lost} == {"t1", "t4"}
-    for one in lost.values():
-        assert (one.status, one.score, one.strict, one.fault) == ("unscored", None, None, "LIMIT")
-        assert "operating system killed the worker" in one.reason
-        assert lacks_setup(one)
-    assert len(results) == 8
+    assert n_opened >= n_pairs
 
 
 # Says its official verdict, then waits while `WAIT` exists. What it says in the end is longer than what a socket takes at once.
@@ -428,9 +434,14 @@ def test_gold_that_is_read_at_the_second_try_makes_no_table_missing(tmp_path: Pa
         ("breaks", "workers._judge_answer = None", "an error in evalsuite's own code ended the worker while the answer was being compared"),
     ],
 )
-@pytest.mark.usefixtures("alone")
-def test_a_plugin_or_a_bug_that_ends_a_worker_makes_no_zero(name: str, deed: str, said: str, tmp_path: Path) -> None:
-    """As where they raise: the answer has no score, and the others are scored."""
+def test_a_plugin_or_a_bug_that_ends_a_worker_makes_no_zero(name: str, deed: str, said: str, tmp_path: Path, alone: Alone) -> None:
+    """As where they raise: the answer has no score, and the others are scored. A bug of ours has its own status; for lack of memory the
+    answer may be responsible.
+    """
+    alone()
+    bug, short = LostError(), LostError()
+    bug.__cause__, short.__cause__ = KeyError(), MemoryError()
+    assert [exit_status(error) for error in (KeyError(), bug, short, SystemExit())] == [70, 70, 1, 1]
     before = "import ctypes, os\nfrom evalsuite.runs import answer_workers as workers"
     odd = "city 1" if name in ("blocks", "breaks") else "die"
     load_scorer(tmp_path, name, f"if prediction == '{odd}': {deed}\nreturn Score(official=1.0, strict=1.0)", before=before)
@@ -438,31 +449,6 @@ def test_a_plugin_or_a_bug_that_ends_a_worker_makes_no_zero(name: str, deed: str
     results = run(submission, gold, RunOptions(jobs=1, save=False)).results
     assert [(r.status, r.score) for r in results] == [("scored", 1.0)] * 2 + [("scorer_fault", None)]
     assert results[2].reason == f"SCORER_ERROR: {said}"
-
-
-@pytest.mark.parametrize(
-    ("error", "cause", "status"),
-    [(KeyError(), None, 70), (LostError(), KeyError(), 70), (LostError(), MemoryError(), 1), (SystemExit(), None, 1)],
-)
-def test_how_a_worker_ends(error: BaseException, cause: BaseException | None, status: int) -> None:
-    """A bug of ours has its own status; for lack of memory the answer may be responsible."""
-    error.__cause__ = cause
-    assert exit_status(error) == status
-
-
-@pytest.mark.usefixtures("alone")
-def test_the_last_task_may_die_too(tmp_path: Path) -> None:
-    """A death with nothing left to do ends the run like any other."""
-    results, _ = scored(tmp_path, {("reader", "t0"): "die"}, jobs=1, n=1)
-    assert [(r.status, r.official) for r in results.values()] == [("crashed", 0.0)]
-
-
-@pytest.mark.usefixtures("alone")
-def test_a_death_between_two_tasks_costs_nothing(tmp_path: Path) -> None:
-    """A worker that dies after its result is replaced before the next task comes, which has no part in it."""
-    results, n_lanes = scored(tmp_path, {("reader", "t1"): "die after", ("judge", "t5"): "die after"}, jobs=1)
-    assert [r.official for r in results.values()] == [1] * 8
-    assert n_lanes >= 3
 
 
 @linux
@@ -517,17 +503,14 @@ def test_a_thousand_bad_paths_do_not_nest(tmp_path: Path) -> None:
     assert {result.fault for result in pool.results(tasks_of(submission, gold))} == {"BAD_PATH"}
 
 
-def setup_of_example() -> Setup:
-    """What the workers of the example are told."""
-    limits = resolve_limits()
-    return set_up(isolation="process", limits=limits, submission_folder=EXAMPLE, gold_folder=GOLD, gold_inodes=frozenset())
+SETUP: dict[str, Any] = {"isolation": "process", "submission_folder": EXAMPLE, "gold_folder": GOLD, "gold_inodes": frozenset()}
 
 
 @pytest.fixture
 def pair(own_fork_servers: None) -> Iterator[WorkerPair]:
     """A worker pair of the example that stands ready."""
     server = ForkServer(EXAMPLE)
-    pair = open_pair(setup_of_example(), server)
+    pair = open_pair(set_up(limits=resolve_limits(), **SETUP), server)
     pair.await_ready()
     yield pair
     pair.kill()
@@ -547,33 +530,20 @@ def test_a_pair_of_which_only_the_reader_starts_leaves_no_worker(pair: WorkerPai
             return worker
 
     with pytest.raises(EvalsuiteError, match="cannot be started"):
-        open_pair(setup_of_example(), Full())  # type: ignore[arg-type]
+        open_pair(set_up(limits=resolve_limits(), **SETUP), Full())  # type: ignore[arg-type]
     assert not reader.alive
 
 
+@linux
 @pytest.mark.usefixtures("own_fork_servers")
 def test_the_reason_why_no_worker_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interpreter that this user may not run is named, with the system's reason."""
-    monkeypatch.setattr(sys, "executable", str(tmp_path))
-    with pytest.raises(MachineError, match=re.escape(f"a worker process cannot be started: {tmp_path}: Permission denied")):
-        ForkServer()
-
-
-@linux
-def test_the_reason_why_no_worker_is_forked(tmp_path: Path) -> None:
-    """What the system refuses the process that forks is said, not guessed: here it may open no more files."""
-    server = ForkServer(tmp_path)
-    # Its three streams, its socket, and the one that it is sent.
-    server.call("resource:setrlimit", resource.RLIMIT_NOFILE, (5, 5))
-    with pytest.raises(MachineError, match="a worker process cannot be started: Too many open files"):
-        server.fork()
-    server.close()
-    with pytest.raises(MachineError, match="a worker process cannot be started: the process that starts workers has ended"):
-        server.fork()
-
-
-def test_a_worker_that_ends_before_it_is_ready(tmp_path: Path) -> None:
-    """The error says with which status it ended, unless it was ended here, because it sent what nobody can read."""
+    """What the system refuses is said, not guessed: an interpreter that this user may not run, files that may not be opened, and with
+    which status a worker ended before it was ready, unless it was ended here, because it sent what nobody can read.
+    """
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(tmp_path))
+        with pytest.raises(MachineError, match=re.escape(f"a worker process cannot be started: {tmp_path}: Permission denied")):
+            ForkServer()
     server = ForkServer(tmp_path)
     worker = server.fork()
     os.kill(worker.pid, signal.SIGKILL)
@@ -586,7 +556,13 @@ def test_a_worker_that_ends_before_it_is_ready(tmp_path: Path) -> None:
     worker.control = ours
     with theirs, pytest.raises(MachineError, match="it was ended because its first message cannot be read"):
         await_ready(worker)
+    # Its three streams, its socket, and the one that it is sent.
+    server.call("resource:setrlimit", resource.RLIMIT_NOFILE, (5, 5))
+    with pytest.raises(MachineError, match="a worker process cannot be started: Too many open files"):
+        server.fork()
     server.close()
+    with pytest.raises(MachineError, match="a worker process cannot be started: the process that starts workers has ended"):
+        server.fork()
 
 
 @pytest.mark.usefixtures("own_fork_servers")
