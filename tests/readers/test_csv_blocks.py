@@ -160,3 +160,18 @@ def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     table = stream_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS)
     assert packed_of(table) is not None
     assert (table.n_rows, table.header, list(table.columns[1])) == (50, ("a", "b"), ["2"] * 50)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_quotes_around_all_fields_are_all_that_is_looked_for(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other separator is searched for, whatever the fields contain, in the first block and in those behind it."""
+    monkeypatch.setattr(csv_table, "_separators", None)
+    rows = [["a", "b", "c"], ["1,\n", "é,", ""], ["", "2", "x" * 30], *[["3", "", "4"]] * 9]
+    data = "".join(",".join(f'"{cell}"' for cell in row) + end for row in rows).encode()
+    for size in (48, 1 << 20):
+        monkeypatch.setattr(csv_table, "_CHUNK", size)
+        assert (
+            cells_of(data)
+            == cells_of(data.removesuffix(end.encode()))
+            == (rows[0], [list(column) for column in zip(*rows[1:], strict=True)])
+        )

@@ -11,6 +11,7 @@ import pytest
 from evalsuite.core.errors import GoldError, SubmissionError
 from evalsuite.core.types import METADATA
 from evalsuite.readers.gold_files import (
+    find_questions,
     find_spec,
     gold_hash,
     gold_inodes,
@@ -239,3 +240,18 @@ def test_files_of_gold_that_changed(tmp_path: Path) -> None:
     (gold / "q/linked").symlink_to(tmp_path / "away")
     (gold / "q/dead").symlink_to(tmp_path / "none")
     assert gold_links(gold) == gold_links(gold / "a_eval.jsonl") == [tmp_path / "away"]
+
+
+def test_files_next_to_pairs(tmp_path: Path) -> None:
+    """One file of questions belongs to gold, by the first of its names; whatever else is in the folder does not."""
+    spec = tmp_path / "a_gold.sql"
+    for name in ("a_gold.sql", "other.csv"):
+        (tmp_path / name).write_text("SELECT 1\tdb")
+    assert find_questions(spec) == []
+    for name in ("dev.json", "a_gold.json", "a.json"):
+        (tmp_path / name).write_text("[]")
+        assert find_questions(spec) == [tmp_path / name]
+        files = read_gold_files(spec, spec)
+        stats = [(tmp_path / part).stat() for part in ("a_gold.sql", name)]
+        assert (list(files.digests), files.inodes) == (["a_gold.sql", name], {(status.st_dev, status.st_ino) for status in stats})
+        assert (gold_inodes(spec), gold_links(spec)) == (files.inodes, [])

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from evalsuite.stats import confidence_interval, intervals
 from evalsuite.stats.intervals import (
+    ONE_CLUSTER,
     bootstrap_interval,
     bounded_interval,
     clustered_difference_interval,
     clustered_interval,
+    clustered_score_interval,
     clustered_se,
     corrected_mean,
     cut_to_scale,
@@ -35,6 +37,12 @@ from evalsuite.stats.samples import StatsError
 from evalsuite.stats.significance import difference_interval
 from tests.models.cluster_robust import bell_mccaffrey
 from tests.properties import examples
+
+GROUPS = [0, 0, 0, 1, 1, 1, 2, 2]
+
+
+SCORES = [0.5, 0.6, 0.7, 0.2, 0.1, 0.15, 0.9, 0.95]
+
 
 METHODS = ("wilson", "clopper_pearson", "agresti_coull", "jeffreys", "normal")
 SKEWED = [0.1, 0.1, 0.2, 0.1, 0.9, 0.3, 0.1, 0.2, 0.15, 1.0]
@@ -303,3 +311,84 @@ def test_t_is_undefined_without_variation(scores: list[float], note: str) -> Non
     found = t_interval(scores)
     assert (found.low, found.high, found.se) == (None, None, None if len(scores) == 1 else 0.0)
     assert note in found.note
+
+
+def test_equal_scores_count_as_zero_or_one() -> None:
+    """Thirty scores of 1.0 or of 0.5 get Wilson's width and a note."""
+    for level, successes in ((1.0, 30), (0.5, 15)):
+        found = bounded_interval([level] * 30)
+        assert (found.low, found.high) == pytest.approx(wilson_interval(successes, 30))
+        assert "all scores are equal" in found.note
+
+
+def test_scores_that_do_not_vary() -> None:
+    """Their errors are 0, with the degrees of freedom of the clusters; of one cluster, or of one score, there is none."""
+    level = clustered_se([0.3] * 6, list("aabbcc"))
+    assert (level.naive, level.cr0, level.cr1, level.cr2, level.miller, level.df, level.note) == (0, 0, 0, 0, 0, pytest.approx(2), "")
+    one, alone = clustered_se([0.25, 0.75], ["a", "a"]), clustered_se([0.25], ["a"])
+    assert (one.mean, one.n, one.n_clusters, one.naive, one.cr2, one.df) == (0.5, 2, 1, pytest.approx(0.25), None, None)
+    assert (alone.naive, alone.cr0, alone.note) == (None, None, ONE_CLUSTER)
+
+
+def test_interval_has_clusters_minus_one_degrees_of_freedom() -> None:
+    """Three clusters of one size: 4.303 standard errors to each side; of unlike sizes it is wider."""
+    found = clustered_interval([*SCORES, 0.7], [*GROUPS, 2])
+    assert (found.high - found.low) / 2 == pytest.approx(4.302653 * found.se)
+    unlike = clustered_interval(SCORES, GROUPS)
+    assert (unlike.high - unlike.low) / 2 > 4.32 * unlike.se
+
+
+def test_one_cluster_is_undefined_not_zero() -> None:
+    """Nothing is known of the spread between clusters."""
+    found = clustered_interval([0.1, 0.9, 0.5], ["a", "a", "a"])
+    assert (found.low, found.high, found.se) == (None, None, None)
+    assert "one cluster" in found.note
+
+
+def test_bounded_interval_is_between_jeffreys_and_clopper_pearson() -> None:
+    """Of 0/1 scores its limits are those of a beta with 0.7 of a further score: Jeffreys has half, Clopper and Pearson a whole one."""
+    found = bounded_interval([1.0] * 21 + [0.0] * 9)
+    jeffreys, exact = (proportion_interval(21, 30, method=name) for name in ("jeffreys", "clopper_pearson"))
+    assert exact.low is not None
+    assert jeffreys.low is not None
+    assert exact.low < found.low < jeffreys.low
+    assert jeffreys.high < found.high < exact.high
+
+
+@pytest.mark.parametrize(
+    ("scores", "method"),
+    [([1, 0, 1], "wilson"), ([0.5, 0, 1], "bounded"), ([0.5, 3, 1], "t"), ([True, False], "wilson"), ([-0.1, 0.2], "t")],
+)
+def test_auto_picks_by_the_scores(scores: list[float], method: str) -> None:
+    """0/1 scores get Wilson, scores in [0, 1] the bounded interval, all others t."""
+    assert score_interval(scores).method == method
+    assert confidence_interval(scores) == score_interval(scores)
+
+
+def test_equal_scores_have_no_width_and_a_note() -> None:
+    """The bootstrap cannot know what it has not seen; the note says so."""
+    for method in ("percentile", "basic", "bca"):
+        # The sum of twelve times 0.3 is not 3.6, so that means of resamples lie beside it.
+        found = bootstrap_interval([0.3] * 12, method=method)
+        assert (found.low, found.estimate, found.high, found.se) == (0.3, 0.3, 0.3, 0.0)
+        assert "no resample differs" in found.note
+
+
+@pytest.mark.parametrize("scores", [[1.0] * 20, [0.0] * 20, [1.0, 0.0] * 10, [0.4, 0.6, 0.5], [0.7] * 9])
+def test_one_cluster_counts_as_one_score(scores: list[float]) -> None:
+    """Its mean has an interval in [0, 1], at least as wide as that of one right or wrong answer is at its narrowest, and a note."""
+    found = clustered_score_interval(scores, ["a"] * len(scores))
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low <= found.estimate <= found.high <= 1
+    assert found.high - found.low >= 0.79
+    assert (found.se, "one cluster" in found.note) == (None, True)
+
+
+def test_the_fewest_clusters() -> None:
+    """Clusters of one case each are no clusters; labels of a single cluster show nothing of the others."""
+    both, others = [(1.0, 1.0), (0.0, 0.0), (1.0, 0.0)], [1.0, 0.0]
+    assert corrected_mean(both, others, clusters="abcde") == corrected_mean(both, others)
+    for clusters in ("aaaaa", "aaabb"):
+        found = cut_to_scale(corrected_mean(both, others, clusters=clusters), [0, 1])
+        assert (found.low, found.high) == (0, 1)

@@ -236,3 +236,66 @@ def test_effect_sizes_and_aggregates_by_hand() -> None:
     assert (found.n, found.n_missing, found.mean, found.median) == (2, 1, 2, 2)
     assert (found.sd, found.sd_population, found.se) == pytest.approx((2**0.5, 1, 1))
     assert (aggregate([0.5]).sd, aggregate([0.5]).se) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "k", "expected"),
+    [(5, 0, 1, 0.0), (5, 5, 1, 1.0), (5, 2, 1, 0.4), (5, 2, 2, 0.7), (5, 2, 4, 1.0), (4, 1, 2, 0.5), (4, 2, 2, 5 / 6)],
+)
+def test_pass_at_k(n: int, c: int, k: int, expected: float) -> None:
+    """1 - C(n-c, k) / C(n, k), counted by hand."""
+    assert pass_at_k(n, c, k) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("n", "n_differing"), [(12, 0), (500, 0), (100_000, 0), (100_000, 3), (5_000, 1)])
+def test_what_is_detectable_where_hardly_any_differ(n: int, n_differing: int) -> None:
+    """The difference has the power that was asked for, also among many instances that are alike; it was up to 300 times too large."""
+    units = power_units([1.0] * n_differing + [0.0] * (n - n_differing), binary=True)
+    assert units is not None
+    found = detectable(units, ALPHA)
+    assert found is not None
+    assert units.power(found, ALPHA) == pytest.approx(0.8, abs=0.002)
+
+
+def test_histogram_has_closed_top_and_leaves_negatives_out() -> None:
+    """Four bars over 0..1: 0.25 opens the second, 1 stands in the last, -1 in none; scores above 1 stretch the bars."""
+    assert [bar.count for bar in histogram([0, 0.25, 0.26, 1, -1], n_bins=4)] == [1, 2, 0, 1]
+    assert histogram([5.0], n_bins=2)[-1].high == 5.0
+    assert [bar.count for bar in histogram([], n_bins=2)] == [0, 0]
+    assert [bar.count for bar in histogram([1.0])] == [0] * 19 + [1]
+
+
+def test_a_grid_that_just_fits_is_exact() -> None:
+    """Two hundred pairs in quarters take all 2,048 places: nothing is rounded, as if there were twice as many."""
+    units = power_units([0.25, -1.0, 0.5, 0.0] * 50)
+    assert units is not None
+    exact = units.power(0.1, ALPHA)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of_power, "_N_PLACES", 4096)
+        of_power._sets.cache_clear()
+        assert units.power(0.1, ALPHA) == pytest.approx(exact, abs=1e-12)
+        patch.setattr(of_power, "_N_PLACES", 1024)
+        of_power._sets.cache_clear()
+        assert units.power(0.1, ALPHA) == pytest.approx(exact, abs=0.02)
+        assert units.power(0.1, ALPHA) != pytest.approx(exact, abs=1e-9)
+    of_power._sets.cache_clear()
+
+
+def test_five_hundred_units_are_counted_and_more_are_not() -> None:
+    """Above them it is the normal approximation, which is near."""
+    units = power_units([0.25, -1.0, 0.5, 0.0] * 5)
+    assert units is not None
+    for n, is_counted in ((500, True), (501, False)):
+        square, middle, normal = units.share * units.square, 0.05 * math.sqrt(n), NormalDist()
+        critical, sd = normal.inv_cdf(1 - ALPHA / 2) * math.sqrt(square), math.sqrt(square - 0.05**2)
+        near = normal.cdf((middle - critical) / sd) + normal.cdf((-middle - critical) / sd)
+        assert units.power(0.05, ALPHA, n) == pytest.approx(near, abs=0.01)
+        assert (units.power(0.05, ALPHA, n) != pytest.approx(near, abs=1e-9)) is is_counted
+
+
+def test_sample_size_and_detectable_difference_are_inverse() -> None:
+    """(1.96 + 0.8416) * 0.3 / 0.05 squared is 282.6: 283 instances, which show a little less than 0.05."""
+    assert paired_sample_size(sd_difference=0.3, difference=0.05) == 283
+    assert detectable_difference(sd_difference=0.3, n=283) == pytest.approx(0.04996, abs=1e-5)
+    assert paired_sample_size(sd_difference=0.3, difference=-0.05) == 283
+    assert paired_sample_size(sd_difference=0.0, difference=0.05) == 1

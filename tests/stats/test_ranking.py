@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from evalsuite.analysis.leaderboard.reliability import ModelSamples
 from evalsuite.reports.analysis_documents import noise_words
 from evalsuite.stats.agreement import cohen_kappa, confusion, fleiss_kappa, krippendorff_alpha
-from evalsuite.stats.intervals import clustered_score_interval, clustered_se, count_repeats, draw_indices
+from evalsuite.stats.intervals import clustered_score_interval, clustered_se, count_repeats, draw_indices, wilson_interval
 from evalsuite.stats.ranking import rank_submissions
 from evalsuite.stats.samples import StatsError, competition_ranks
 from evalsuite.stats.significance import adjust, clustered_p, mcnemar, paired_t
@@ -345,3 +345,36 @@ def test_kappa_does_not_mind_the_order_of_raters(ratings: list[tuple[int, int]],
     assert there.value is None or there.value <= 1
     own = cohen_kappa(a, a, weights=weights)
     assert own.value == (1.0 if len(set(a)) > 1 else None)
+
+
+def test_a_question_that_never_passes_may_have_been_missed() -> None:
+    """Of 30 questions 29 always pass and one in 8 of 20 samples: one in ten may never pass, so the interval is not a thousandth wide."""
+    passes = count_repeats([[1] * 20] * 29 + [[1] * 8 + [0] * 12]).passes[9]
+    low, high = passes.any_interval_95
+    assert 0.9999 < passes.any < high < 1
+    assert low == pytest.approx(0.904, abs=0.001)
+
+
+def test_weights_need_the_whole_scale() -> None:
+    """A label nobody used still counts for distance: 1 and 5 lie four apart on 1..5 but one apart among the used ones."""
+    assert cohen_kappa([1, 5, 3], [1, 3, 3], weights="quadratic", labels=[1, 2, 3, 4, 5]).value == pytest.approx(
+        cohen_kappa([1, 5, 3], [1, 3, 3], weights="quadratic").value
+    )
+    spread = cohen_kappa([1, 2, 5], [1, 5, 5], weights="linear", labels=[1, 2, 3, 4, 5]).value
+    assert spread != pytest.approx(cohen_kappa([1, 2, 5], [1, 5, 5], weights="linear").value)
+
+
+def test_errors_are_over_questions() -> None:
+    """The standard error of pass@1 is that of the means of the questions; one question has none."""
+    found = count_repeats([[1, 1], [0, 1], [0, 0], [1, 1]])
+    assert found.passes[0].any_se == pytest.approx(np.std([1, 0.5, 0, 1], ddof=1) / 2)
+    assert count_repeats([[1, 0]]).passes[0].any_se is None
+    assert found.passes[1].all_interval_95 == pytest.approx(wilson_interval(2, 4))
+    # No interval is without width: five questions that all passed do not show that each will.
+    assert count_repeats([[1, 1]] * 5).passes[1].any_interval_95 == pytest.approx(wilson_interval(5, 5))
+
+
+def test_unequal_samples_count_each_question_once() -> None:
+    """A question with four samples weighs as much as one with one; no k beyond the least is answered."""
+    found = count_repeats([[1, 1, 1, 1], [0]])
+    assert (found.interval.estimate, found.n_samples, len(found.passes)) == (0.5, (1, 4), 1)

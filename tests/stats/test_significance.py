@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -21,6 +22,7 @@ from evalsuite.stats.significance import (
     PairedTest,
     adjust,
     approximate_randomisation,
+    difference_interval,
     interval_note,
     mcnemar,
     mcnemar_counts,
@@ -30,7 +32,17 @@ from evalsuite.stats.significance import (
     sign_flip,
     wilcoxon,
 )
+from tests.processes import finished
 from tests.properties import examples
+
+EXPECTED = {
+    "holm": [0.04, 0.09, 0.09, 0.025, 0.2],
+    "bonferroni": [0.05, 0.2, 0.15, 0.025, 1.0],
+    "bh": [0.025, 0.05, 0.05, 0.025, 0.2],
+    "by": [0.0570833333, 0.1141666667, 0.1141666667, 0.0570833333, 0.4566666667],
+    "holm_sidak": [0.03940399, 0.087327, 0.087327, 0.0247512469, 0.2],
+}
+
 
 A = [0.9, 0.4, 0.7, 0.3, 0.8, 0.6, 0.5, 0.95]
 B = [0.7, 0.5, 0.6, 0.3, 0.5, 0.4, 0.55, 0.9]
@@ -412,3 +424,95 @@ def test_signs_on_a_grid_give_the_exact_p(monkeypatch: pytest.MonkeyPatch, shift
     found = [sign_flip(a, b, alternative=side) for side in sides]
     assert [one.p for one in found] == pytest.approx(exact, rel=5e-3)
     assert {(one.method, one.seed, one.n_resamples) for one in found} == {("sign-flip permutation", None, None)}
+
+
+def test_few_differences_say_what_cannot_occur() -> None:
+    """Five differences cannot give p < .05 two-sided; six can."""
+    assert "no p below 0.0625" in sign_flip([1] * 5, [0] * 5).note
+    assert sign_flip([1] * 6, [0] * 6).note == ""
+    assert sign_flip([1] * 4, [0] * 4, alternative="greater").note == "4 differences: no p below 0.0625 is possible"
+    assert sign_flip([1] * 5, [0] * 5, alternative="less").note == ""
+
+
+def test_no_flips_do_not_make_a_certain_zero() -> None:
+    """Thirty equal 0/1 pairs: p 1, effect 0, and an interval with width."""
+    found = significance_test([1, 0] * 15, [1, 0] * 15)
+    assert (found.p, found.effect, found.difference) == (1.0, 0.0, 0.0)
+    assert found.interval.low == pytest.approx(-found.interval.high)
+    assert found.interval.high > 0.05
+
+
+def test_core_numbers_do_not_load_scipy() -> None:
+    """Wilson, McNemar, Holm, kappa and the exact sign flip stand without scipy; importing the room loads nothing heavy at all.
+
+    Student's t takes the one module of scipy that has it; the whole package can still be imported, and has the same function.
+    """
+    code = (
+        "import sys\n"
+        "import evalsuite.stats, evalsuite.stats.significance, evalsuite.stats.ranking, evalsuite.stats.agreement\n"
+        "assert not {'numpy', 'scipy'} & set(sys.modules)\n"
+        "from evalsuite.stats import *\n"
+        "evalsuite.stats.confidence_interval([1, 0, 1])\n"
+        "evalsuite.stats.significance_test([1, 0, 1], [0, 0, 1])\n"
+        "evalsuite.stats.agreement.cohen_kappa([1, 2], [1, 1])\n"
+        "assert not {'numpy', 'scipy'} & set(sys.modules)\n"
+        "from evalsuite.stats.significance import sign_flip\n"
+        "sign_flip([.5, .25], [.1, .5])\n"
+        "assert 'scipy' not in sys.modules\n"
+        "from evalsuite.stats.samples import special, t_value\n"
+        "assert f'{t_value(.95, 9):.4f}' == '2.2622'\n"
+        "assert 'scipy.special' not in sys.modules\n"
+        "from scipy.special import stdtrit\n"
+        "assert special.stdtrit is stdtrit\n"
+    )
+    done = finished([sys.executable, "-c", code])
+    assert done.returncode == 0, done.stderr
+
+
+def test_equal_differences_have_a_note_for_their_interval() -> None:
+    """All apart by 0.25: the widest interval that is possible, and a note; one pair has none."""
+    found = difference_interval([0.5, 0.75], [0.25, 0.5])
+    assert found.low < 0.25 < found.high
+    assert "their spread is not known" in difference_interval([0.5, 0.75], [0.25, 0.5]).note
+    assert difference_interval([0.5], [0.25]).low is None
+    assert difference_interval([1.5, 2.5], [0.5, 1.5]).low < 1.0 == difference_interval([1.5, 2.5], [0.5, 1.5]).high
+    for apart, low, high in ((1.5, 1.5, 1.5), (-1.5, -1.5, -1.5)):
+        found = difference_interval([2.0 + apart, 3.0 + apart], [2.0, 3.0])
+        assert (found.low, found.high, found.estimate) == (low, high, apart)
+        assert "their spread is not known" in found.note
+
+
+def test_both_ways_of_counting_coins_agree() -> None:
+    """The integers up to 1,000 discordant pairs and the incomplete beta function above meet."""
+    assert mcnemar_counts(470, 530)["exact_p"] == pytest.approx(mcnemar_counts(470, 531)["exact_p"], rel=0.1)
+    below, at = significance._binomial_half(480, 1001)
+    exact = sum(math.comb(1001, i) for i in range(480)) / 2**1001
+    assert (below, below + at) == pytest.approx((exact, exact + math.comb(1001, 480) / 2**1001))
+
+
+def test_the_grid_reaches_eight_deviations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums further out than five are counted too, in either direction: rounding moves p by less than a tenth there."""
+    sizes = [float(1 + at % 10) for at in range(60)]
+    for n_behind in (6, 8):
+        a, b = [0.0 if at < n_behind else size for at, size in enumerate(sizes)], [sizes[at] if at < n_behind else 0.0 for at in range(60)]
+        exact = [sign_flip(a, b).p, sign_flip(b, a, alternative="less").p]
+        with monkeypatch.context() as patch:
+            patch.setattr(significance, "EXACT_CELLS", 0)
+            assert [sign_flip(a, b).p, sign_flip(b, a, alternative="less").p] == pytest.approx(exact, rel=0.1)
+        assert 1e-12 < exact[1] < 1e-6
+    assert [significance._flip_on_grid([sign] * 64) for sign in (-1, 1)] == [(1e-12, 1.0), (1.0, 1e-12)]
+
+
+@pytest.mark.parametrize("method", EXPECTED)
+def test_adjusted_values_equal_statsmodels(method: str) -> None:
+    """Five p-values, five corrections, in the order given."""
+    assert adjust(RAW, method) == pytest.approx(EXPECTED[method])
+
+
+def test_equal_differences_leave_t_undefined() -> None:
+    """All differences 0.25: t is None, and the note names the test to use; sign_flip gives 2^(1-n)."""
+    found = paired_t([0.5, 0.75, 1.0], [0.25, 0.5, 0.75])
+    assert found.statistic is None
+    assert "sign_flip" in found.note
+    assert sign_flip([0.5, 0.75, 1.0], [0.25, 0.5, 0.75]).p == 0.25
+    assert paired_t([0.5], [0.25]).p == 1.0

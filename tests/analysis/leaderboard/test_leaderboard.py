@@ -528,3 +528,32 @@ def test_samples_and_questions_read_the_values(place: Path, capsys: pytest.Captu
     assert [line.split("\t") for line in listed[1:]] == [["", "1.5", "2", "2"], ["", "2.5", "2", "2"], ["", "2.5", "2", "2"]]
     assert called(capsys, ["sql", "SELECT count(score), sum(raw) FROM results"])[1:] == ["0\t13.0"]
     called(capsys, ["samples", "one", "two"], 2)
+
+
+def test_columns_by_scorer_and_by_group() -> None:
+    """A column holds the mean over its instances alone."""
+    mixed = entry("a", [1.0, 0.0, 1.0, 1.0], scorer="x")
+    assert mixed.scores is not None
+    mixed = replace(mixed, scores=replace(mixed.scores, scorer=["number_match", "string_match"] * 2))
+    assert dict(board(mixed, by="scorer").rows[0].by) == {"number_match": 1.0, "string_match": 0.5}
+    assert dict(board(mixed, by="group").rows[0].by) == {"even": 1.0}
+
+
+def test_left_out_is_counted_by_reason() -> None:
+    """What only one side labelled is no item, and every such instance is counted once."""
+    a = Rater(name="a", labels={"x": 1.0, "y": 0.0}, silent={"z": "not handed in"})
+    b = Rater(name="b", labels={"x": 1.0, "z": 1.0, "v": 0.0}, silent={"y": "no label", "w": "no label"})
+    assert agree(a, b).left_out == {"no label in b": 1, "not handed in in a": 1, "only in b": 2}
+    assert agree(b, a).left_out == {"no label in b": 2, "not handed in in a": 1, "only in b": 1}
+
+
+def test_ordered_labels_get_weights_and_fill_their_scale() -> None:
+    """On 1 to 5 a near miss costs less, and a grade nobody gave still lies between two others."""
+    found = agree(rater("a", 1.0, 2.0, 5.0, 4.0), rater("b", 1.0, 2.0, 4.0, 4.0))
+    assert found.confusion is not None
+    assert found.confusion.labels == (1, 2, 3, 4, 5)
+    values = {c.method: c.value for c in found.coefficients}
+    assert values["Cohen's kappa"] < values["Cohen's kappa (linear)"] < values["Cohen's kappa (quadratic)"]  # type: ignore[operator]
+    assert "Krippendorff's alpha (interval)" in values
+    for labels, n in (((0.0, 1.0), 2), ((0.0, 0.5, 1.0), 6), ((0.0, 2.0), 6), (("a", "b", "c"), 2)):
+        assert len(agree(rater("a", *labels), rater("b", *reversed(labels))).coefficients) == n

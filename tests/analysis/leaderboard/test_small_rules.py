@@ -22,6 +22,8 @@ from evalsuite.analysis.leaderboard.comparison import (
     ScoreShift,
     compare,
     fields_by_unit,
+    paired_difference,
+    plan_of,
 )
 from evalsuite.analysis.leaderboard.pairing import (
     Paired,
@@ -39,7 +41,7 @@ from evalsuite.analysis.leaderboard.pairing import (
     set_labels,
     side_of,
 )
-from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, RankedRow, check_trust
+from evalsuite.analysis.leaderboard.ranking import Admission, BoardRules, RankedRow, check_trust, read_board_rules
 from evalsuite.analysis.leaderboard.reliability import (
     _parts,
     agree,
@@ -52,7 +54,7 @@ from evalsuite.analysis.leaderboard.reliability import (
     unequal_samples,
 )
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import OutputError, UntrustedPluginError, UsageError
+from evalsuite.core.errors import GoldError, OutputError, UntrustedPluginError, UsageError
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import RULES, Result, Rule
@@ -674,3 +676,31 @@ def test_one_run_is_its_own_model() -> None:
     (mean,), _ = models_of([entry(name, [1.0], metadata={"model_name": "m"}, raw=[3.0], corrected=0.5) for name in "ab"])
     expected = hashlib.sha256(b"hash of a|hash of b").hexdigest()
     assert (mean.scores.raw, mean.scores.corrected, mean.scores.submission_hash) == ([3.0], None, expected)
+
+
+def test_what_is_planned_of_equal_scores(tmp_path: Path) -> None:
+    """Of 0/1 scores their size is known, of clusters of them it is not; a list in place of a text of the host's rules is shown whole."""
+    ones = [1.0, 0.0]
+    plans = [plan_of(ones, ones, alpha=0.05, clusters=clusters) for clusters in (None, ["a", "b"])]
+    assert [plan.units is None for plan in plans] == [False, True]
+    wide = [paired_difference("x", [0.5, 0.5], [0.5, 1.0], is_raw=is_raw) for is_raw in (False, True)]
+    assert (wide[0].low, wide[0].high) == (-1, 1), "no difference of two shares is larger"
+    assert (round(wide[1].low or 0, 1), round(wide[1].high or 0, 1), wide[1].is_raw) == (-2.9, 3.4, True)
+    assert [paired_difference("x", scores, scores).note for scores in (ones, [0.5, 0.0])] == ["", "no differences"]
+    (tmp_path / "board.yaml").write_text("title: [a, [b]]\n")
+    with pytest.raises(GoldError, match=r"board\.yaml:1: title must be text, found \['a', \['b'\]\]"):
+        read_board_rules(tmp_path / "board.yaml")
+
+
+def test_what_the_graders_side_left_unjudged() -> None:
+    """A run with an unscored instance has no rank; with `allow_unscored` all are ranked over what each was judged on, by a note."""
+    first = entry("first", [1.0, 1.0, 0.0, None], status=["scored", "scored", "scored", "unscored"])
+    second = entry("second", [1.0, 0.0, 0.0, 1.0])
+    assert [(row.name, row.rank, row.score) for row in board(first, second).rows] == [("second", 1, 0.5), ("first", None, 2 / 3)]
+    made = board(first, second, allow_unscored=True)
+    assert [(row.name, row.score) for row in made.rows if row.rank] == [("first", 2 / 3), ("second", 1 / 3)]
+    assert [note for note in made.notes if "judged" in note] == ["ranked over the 3 of 4 instances on which each of them was judged"]
+    # What gold or the submission prevented from being scored counts as it does in the score.
+    whole = board(entry("first", [1.0, None], status=["scored", "gold_fault"]), entry("second", [0.0, 0.0], status=["scored", "missing"]))
+    assert all(row.rank for row in whole.rows)
+    assert [note for note in whole.notes if "judged" in note] == []
