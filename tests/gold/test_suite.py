@@ -25,15 +25,11 @@ def read(tmp_path: Path, text: str | bytes) -> Suite:
     return read_suite(folder)
 
 
-def test_without_the_file_everything_has_its_default(tmp_path: Path) -> None:
-    """The suite is named after its folder."""
-    assert read_suite(tmp_path) == Suite(name=tmp_path.name)
-
-
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n"])
 def test_an_empty_file_is_no_file(tmp_path: Path, text: str) -> None:
-    """A file of comments says nothing."""
+    """A file of comments says nothing; the suite is named after its folder."""
     assert read(tmp_path, text) == Suite(name="gold")
+    assert read_suite(tmp_path) == Suite(name=tmp_path.name)
 
 
 def test_every_key_is_read(tmp_path: Path) -> None:
@@ -96,10 +92,8 @@ def test_where_a_judge_is_configured(tmp_path: Path) -> None:
 
 def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
     """One line names whose official rules hold for tables; what `defaults` says of a scorer comes first."""
-    suite = read(
-        tmp_path,
-        "fail_under: 0\nreference: dbt\ndefaults: {duckdb_match: {reference: original}, number_match: {precision: 2, database: d}}\n",
-    )
+    defaults = "defaults: {duckdb_match: {reference: original}, number_match: {precision: 2, database: d}}\n"
+    suite = read(tmp_path, f"fail_under: 0\nreference: dbt\n{defaults}")
     assert suite.fail_under == 0.0
     assert suite.defaults == {
         "number_match": {"precision": 2, "database": "d"},
@@ -115,6 +109,8 @@ def test_keys_are_texts(tmp_path: Path) -> None:
     assert suite.defaults["tables_match"] == suite.defaults["table_match"] == {"abs_tol": {"0": 0.1, "on": 0.2, "2024-01-01": 0.3}}
 
 
+QUOTE = "quote texts that contain ': ' or begin with a special character"
+LIST = "list scorers of texts and numbers; one of files or records scores instances of its own"
 # Each line stands for ten times what the one before it does.
 _BOMB = "    a0: &a0 [x]\n" + "".join(f"    a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
 
@@ -128,7 +124,7 @@ _BOMB = "    a0: &a0 [x]\n" + "".join(f"    a{n}: &a{n} [{', '.join([f'*a{n - 1}
         ("limits:\n  seconds: 1:30\n", "2: YAML reads 1:30 in base 60", 'write "1:30" for the text, or the number in full'),
         ("limits:\n  rows: 010\n", "2: YAML reads 010 in base 8", 'write "010" for the text, or the number in full'),
         ("- a\n- b\n", "1: not a mapping", "write `key: value` lines"),
-        ("name: x\ngroups: [a\n", "3: not valid YAML", "quote texts that contain ': ' or begin with a special character"),
+        ("name: x\ngroups: [a\n", "3: not valid YAML", QUOTE),
         ("name: x\n\trules: strict\n", "2: not valid YAML", "replace the tab by spaces"),
         ("name: 2024-01-31\n", "1: name must be text, found 2024-01-31", "put quotes round it"),
         ("clusters: north\n", "1: clusters must be a list of texts", "write [north]"),
@@ -153,32 +149,20 @@ _BOMB = "    a0: &a0 [x]\n" + "".join(f"    a{n}: &a{n} [{', '.join([f'*a{n - 1}
         ("judge: {since: 2026-13-45}\n", " a date or a number in it cannot be read", "dates are written 2027-06-30"),
         ("name: a\x07\n", r" the character '\x07' is not allowed in YAML", "remove it"),
         ("groups:\n  [a, b]: 1\n", "2: a key is a list or a mapping", "write `key: value` lines, each key a plain text"),
-        (
-            f"judge:\n  model: m\n  parameters:\n{_BOMB}",
-            " its aliases (`*name`) stand for more than 1000000 values",
-            "write the values themselves",
-        ),
+        (f"judge:\n  parameters:\n{_BOMB}", " its aliases (`*name`) stand for more than 1000000 values", "write the values themselves"),
         (f"judge: {'[' * 1000}\n", " nested too deeply", "write each level on lines of its own"),
         ("hidden: 1\n", "1: hidden must be true or false, found 1", "true keeps gold's cells out of every report"),
         ("connections: [x]\n", "1: connections must be a mapping of names to values", ""),
         ("scorers: [bleu, ter, bleu]\n", "1: scorers lists 'bleu' twice", "a scorer has one column"),
         ("scorers: [bleu]\nscore: ter\n", " score names 'ter', which scorers does not list", "known: bleu"),
-        (
-            "scorers: [bleu, table_match]\n",
-            "1: table_match reads a table, and the scorers of a list read one text",
-            "list scorers of texts and numbers; one of files or records scores instances of its own",
-        ),
+        ("scorers: [bleu, table_match]\n", "1: table_match reads a table, and the scorers of a list read one text", LIST),
         ("scorers: [{mix: {composite: {parts: [bleuu]}}}]\n", "1: scorer 'mix': unknown metric 'bleuu'", "did you mean 'bleu'?"),
         ("scorers: [bleuu]\n", "1: unknown scorer 'bleuu'", "did you mean 'bleu'?"),
         *(
             (f"scorers: {{mine: '{place}'}}\n", f"1: scorer 'mine' cannot be {place!r}", 'write "python:FILE.py:FUNCTION"')
             for place in ("js:my.py:f", "python::f", "python:my.py:", "python:my.py", "my.py:f")
         ),
-        (
-            "name: !!python/object/apply:os.getcwd []\n",
-            "1: not valid YAML",
-            "quote texts that contain ': ' or begin with a special character",
-        ),
+        ("name: !!python/object/apply:os.getcwd []\n", "1: not valid YAML", QUOTE),
     ],
 )
 def test_what_cannot_be_meant_is_named_with_its_line(tmp_path: Path, text: str, message: str, hint: str) -> None:
@@ -186,12 +170,6 @@ def test_what_cannot_be_meant_is_named_with_its_line(tmp_path: Path, text: str, 
     with pytest.raises(GoldError) as caught:
         read(tmp_path, text)
     assert (caught.value.message, caught.value.hint) == (f"gold/suite.yaml:{message}", hint)
-
-
-def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """Here a folder in the place of the file."""
-    with pytest.raises(GoldError, match="gold: the file cannot be read"), yaml_nodes(tmp_path, "gold"):
-        pass
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that gives an I/O error: /proc/self/mem")
@@ -217,9 +195,11 @@ def test_a_disk_that_does_not_answer_is_named_with_the_file(tmp_path: Path, name
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    """Neither latin-1 nor control characters are YAML here."""
+    """Neither latin-1 nor control characters are YAML here, and a folder is no file."""
     with pytest.raises(GoldError, match=r"gold/suite\.yaml: not readable as UTF-8 text"):
         read(tmp_path, b"name: caf\xe9\n")
+    with pytest.raises(GoldError, match="gold: the file cannot be read"), yaml_nodes(tmp_path, "gold"):
+        pass
 
 
 @pytest.mark.parametrize(
@@ -232,24 +212,16 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_clusters_that_do_not_part_gold_are_refused(tmp_path: Path, groups: str, clusters: str, said: str) -> None:
-    """Every instance is in exactly one cluster, or gold cannot be read; file and line are named."""
-    with pytest.raises(GoldError, match=re.escape(said)):
-        read_gold(clustered_gold(tmp_path, groups, clusters))
-
-
-def test_odd_clusters_are_a_note(tmp_path: Path) -> None:
-    """A cluster that names an instance which gold lacks, and one cluster alone, are told with file and line."""
-    notes = read_gold(clustered_gold(tmp_path, "{a: [q0, q1, q2, q77]}", "[a]")).notes
-    assert any("suite.yaml:2: the cluster 'a' names 'q77', which gold does not have" in note for note in notes)
-    assert any("suite.yaml:2: one cluster alone" in note for note in notes)
-
-
-def clustered_gold(folder: Path, groups: str, clusters: str) -> Path:
-    """Gold of three instances with these groups and clusters."""
+    """Every instance is in exactly one cluster, or gold cannot be read; ids that gold lacks, and one cluster alone, are a note."""
     spec = {"func": "string_match", "parameters": {"gold": ["y"]}}
-    (folder / "x_eval.jsonl").write_text("\n".join(json.dumps({"instance_id": f"q{i}", "evaluation": spec}) for i in range(3)))
-    (folder / "suite.yaml").write_text(f"groups: {groups}\nclusters: {clusters}\n")
-    return folder
+    (tmp_path / "x_eval.jsonl").write_text("\n".join(json.dumps({"instance_id": f"q{i}", "evaluation": spec}) for i in range(3)))
+    (tmp_path / "suite.yaml").write_text(f"groups: {groups}\nclusters: {clusters}\n")
+    with pytest.raises(GoldError, match=re.escape(said)):
+        read_gold(tmp_path)
+    (tmp_path / "suite.yaml").write_text("groups: {a: [q0, q1, q2, q77]}\nclusters: [a]\n")
+    notes = "\n".join(read_gold(tmp_path).notes)
+    assert "suite.yaml:2: the cluster 'a' names 'q77', which gold does not have" in notes
+    assert "suite.yaml:2: one cluster alone" in notes
 
 
 PLUGIN = """
