@@ -1,15 +1,24 @@
-"""Suites and runs out of one place and into another: our export, and Arthur Bench's folders."""
+"""Suites and runs out of one place and into another, and code and folders of Arthur Bench as they are."""
 
+import asyncio
 import json
+import math
+import shutil
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from evalsuite import TestSuite
+from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.core.status import raw_value
 from evalsuite.runs.history import find_runs, one_run, tag_run
-from evalsuite.suites.stored_suites import load_suite, new_suite, save_suite
+from evalsuite.suites.stored_suites import list_suites, load_suite, new_suite, save_suite
 from evalsuite.suites.transfer import export_suite, import_suites
+from tests.conftest import corpus
 from tests.suites.made import INPUTS, METADATA, REFERENCES, capitals
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -84,44 +93,42 @@ def test_a_bench_folder_is_imported_whole(tmp_path: Path) -> None:
     assert [(r.status, r.score) for r in entry.results()] == [("scored", 1.0), ("scored", 0.0), ("unscored", None)]
 
 
-@pytest.mark.parametrize(("score", "values"), [(float("nan"), [None]), (float("inf"), [None]), ("0.5x", None), ({}, None), (10**400, None)])
-def test_a_bench_score_that_is_no_number(tmp_path: Path, score: object, values: list[float | None] | None) -> None:
+@pytest.mark.parametrize(
+    ("kind", "scores", "values"),
+    [
+        ("built_in", [math.nan], [None]),
+        ("built_in", [math.inf], [None]),
+        ("built_in", ["0.5x"], "refused"),
+        ("built_in", [{}], "refused"),
+        ("built_in", [10**400], "refused"),
+        # Of an own scorer -1 is a value if another is below 0, else no verdict as of Bench's judges.
+        ("custom", [-1.0, -2.5], [-1.0, -2.5]),
+        ("custom", [-1.0, 2.5], [None, 2.5]),
+    ],
+)
+def test_odd_scores_of_bench(tmp_path: Path, kind: str, scores: list[object], values: object) -> None:
     """NaN and infinity are no verdicts; what is no number refuses the run by its file, and the suite has none."""
     (tmp_path / "b/r").mkdir(parents=True)
-    (tmp_path / "b/suite.json").write_text(json.dumps({**BENCH, "test_cases": [{"id": "c", "input": "q", "reference_output": "a"}]}))
-    (tmp_path / "b/r/run.json").write_text(json.dumps({"name": "r", "test_cases": [{"id": "c", "output": "o", "score": score}]}))
-    if values is None:
+    cases = [{"id": f"c{at}", "input": "q", "reference_output": "a"} for at in range(len(scores))]
+    method = {"name": "own" if kind == "custom" else "exact_match", "type": kind, "config": {}}
+    (tmp_path / "b/suite.json").write_text(json.dumps({**BENCH, "scoring_method": method, "test_cases": cases}))
+    outputs = [{"id": f"c{at}", "output": "o", "score": score} for at, score in enumerate(scores)]
+    (tmp_path / "b/r/run.json").write_text(json.dumps({"name": "r", "test_cases": outputs}))
+    if values == "refused":
         with pytest.raises(UsageError, match=r"run\.json: not a Bench run"):
             import_suites(tmp_path, tmp_path / "new")
         return
     import_suites(tmp_path, tmp_path / "new")
     (entry,) = find_runs(tmp_path / "new" / "runs")
-    assert [(result.score, result.status) for result in entry.results()] == [(value, "unscored") for value in values]
-
-
-@pytest.mark.parametrize(("other", "values"), [(-2.5, [-1.0, -2.5]), (2.5, [None, 2.5])])
-def test_minus_one_on_a_scale_that_goes_below_zero(tmp_path: Path, other: float, values: list[float | None]) -> None:
-    """Of an own scorer -1 is a value if another is below 0, else no verdict as of Bench's judges."""
-    (tmp_path / "b/r").mkdir(parents=True)
-    cases = [{"id": name, "input": "q", "reference_output": "a"} for name in "cd"]
-    method = {"name": "own", "type": "custom", "config": {}}
-    (tmp_path / "b/suite.json").write_text(json.dumps({**BENCH, "scoring_method": method, "test_cases": cases}))
-    outputs = [{"id": name, "output": "o", "score": score} for name, score in zip("cd", (-1.0, other), strict=True)]
-    (tmp_path / "b/r/run.json").write_text(json.dumps({"name": "r", "test_cases": outputs}))
-    import_suites(tmp_path, tmp_path / "new")
-    (entry,) = find_runs(tmp_path / "new" / "runs")
     assert [raw_value(result) for result in entry.results()] == values
+    assert kind == "custom" or [(result.score, result.status) for result in entry.results()] == [(None, "unscored")]
 
 
 @pytest.mark.parametrize(
     "odd",
     [
-        {"run": None},
-        {"run": {}},
-        {"run": {"submission": None}},
-        {"run": {"submission": {}, "metadata": "x"}},
-        {"submission": None},
-        {"submission": {"contexts.json": 1}},
+        *({"run": run} for run in (None, {}, {"submission": None}, {"submission": {}, "metadata": "x"})),
+        *({"submission": submission} for submission in (None, {"contexts.json": 1})),
         {"tags": 1},
     ],
 )
@@ -135,3 +142,124 @@ def test_an_export_with_an_odd_run_is_refused_whole(tmp_path: Path, odd: dict[st
     with pytest.raises(UsageError, match=r"s\.json: not a complete export of a suite"):
         import_suites(tmp_path / "s.json", tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+ASKED = ["what year is it?", "what is the capital of France?"]
+RIGHT = ["2023", "Paris"]
+OUTPUTS = ["2023", "Lyon"]
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bench keeps its files where it runs."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_positional_arguments_and_attributes() -> None:
+    """Bench's order of arguments, and everything that its code reads of a suite and of a run."""
+    suite = TestSuite("years", "exact_match", "two questions", None, None, ASKED, RIGHT, "input", "reference_output", None)
+    assert (suite.name, suite.description, suite.scoring_method) == ("years", "two questions", "exact_match")
+    assert (suite.input_texts, suite.reference_outputs) == (ASKED, RIGHT)
+    assert [case.reference_output for case in suite.test_cases] == RIGHT
+    assert (suite.suite.name, suite.suite.test_cases[0].input, suite.scoring_method.type) == ("years", ASKED[0], "built_in")
+    run = suite.run("first", None, None, OUTPUTS, "candidate_output", None, None, True, 2, "a model", "1", "base", "{{text}}")
+    assert (run.name, run.scores, run.output, run.test_suite_id) == ("first", [1.0, 0.0], tuple(OUTPUTS), suite.suite.id)
+    told = (run.model_name, run.model_version, run.foundation_model, run.prompt_template)
+    assert told == ("a model", "1", "base", "{{text}}")
+    shown = [(case.input, case.reference_output, case.output, case.score, case.category) for case in run.test_cases]
+    assert shown == [(ASKED[0], "2023", "2023", 1.0, "match"), (ASKED[1], "Paris", "Lyon", 0.0, "non match")]
+    assert TestSuite("years", "exact_match").run("second", candidate_output_list=OUTPUTS, model_name=None).scores == [1.0, 0.0]
+
+
+def test_lists_of_any_kind_and_what_bench_calls_them() -> None:
+    """Series, arrays and generators are lists; numpy's numbers are batch sizes; a case has a score and a category; `arun` is `run`."""
+    suite = TestSuite("years", "exact_match", input_text_list=pd.Series(ASKED), reference_output_list=np.array(RIGHT))
+    run = suite.run("r", candidate_output_list=(text for text in OUTPUTS), batch_size=np.int64(2))  # type: ignore[arg-type]
+    assert all(type(text) is str for text in (*suite.input_texts, *run.output))
+    assert [type(score) for score in run.scores] == [float, float]
+    first = run.test_case_outputs[0].score_result
+    assert (first.score, first.category.name) == (1.0, "match")
+    assert suite.run("s", candidate_output_list=OUTPUTS, batch_size=None).scores == run.scores
+
+    async def both() -> list[Any]:
+        return await asyncio.gather(*(suite.arun(f"r{n}", candidate_output_list=OUTPUTS, batch_size=5) for n in range(2)))
+
+    assert [run.scores for run in asyncio.run(both())] == [[1.0, 0.0]] * 2
+    for name in ("", "  ", None):
+        with pytest.raises(ValueError, match="needs a name"):
+            suite.run(name, candidate_output_list=OUTPUTS)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="needs a name"):
+            TestSuite(name, "exact_match", input_text_list=ASKED, reference_output_list=RIGHT)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"."):
+        TestSuite("other", "exact_match", input_text_list=ASKED, reference_output_list=RIGHT, client="https://example.org")
+    for wrong in ({"candidate_output_list": OUTPUTS, "batch_size": 0}, {"candidate_data_path": "absent.csv"}):
+        with pytest.raises(ValueError, match=r"."):
+            suite.run("t", **wrong)  # type: ignore[arg-type]
+
+
+def test_scores_on_benchs_scales() -> None:
+    """Hedging is 1 where it is used, reading ease has no bounds; in a comparison more hedging is lost."""
+    suite = TestSuite("hedged", "hedging_language", input_text_list=ASKED)
+    plain = suite.run("plain", candidate_output_list=["It is 2023.", "Paris."])
+    hedged = suite.run("hedged", candidate_output_list=["As an AI language model, I do not know.", "Paris."])
+    assert (plain.scores, hedged.scores, hedged.categories) == ([0.0, 0.0], [1.0, 0.0], ["hedging", "no hedging"])
+    assert main(["compare", plain.id, hedged.id, "-o", "c.json", "--quiet"]) == 0
+    (found,) = json.loads(Path("c.json").read_text())["candidates"]
+    assert (found["total"]["wins"], found["total"]["losses"]) == (0, 1)
+    easy = TestSuite("easy", "readability", input_text_list=["q"])
+    assert easy.run("r", candidate_output_list=["The American Civil War"]).scores == [50.5]
+
+
+@pytest.mark.conformance
+def test_every_recorded_run_keeps_its_scores() -> None:
+    """Scores, categories and the mean of all runs are those that Bench stored; a second import adds nothing."""
+    bench_folder = corpus("bench")
+    import_suites(bench_folder / "folders")
+    expected = [json.loads(line) for line in (bench_folder / "expected.jsonl").read_text().splitlines()]
+    suites = {suite.id: suite.name for suite in list_suites()}
+    runs = {(suites[entry.metadata["suite_id"]], entry.metadata["run_name"]): entry for entry in find_runs(Path(".evalsuite/runs"))}
+    assert set(runs) == {(row["suite"], row["run"]) for row in expected if row["run"]}
+    for row in expected:
+        if row["run"]:
+            results = runs[row["suite"], row["run"]].results()
+            raw = [result.details["raw"] for result in results]
+            assert raw == row["scores"]
+            summary = runs[row["suite"], row["run"]].run["summary"]
+            mean = (summary.get("raw") or {}).get("mean", summary["score"])
+            assert mean == pytest.approx(sum(raw) / len(raw)) == pytest.approx(row["avg_score"])
+            assert [result.details.get("category") for result in results] == row["case_categories"]
+    import_suites(bench_folder / "folders")
+    assert len(find_runs(Path(".evalsuite/runs"))) == len(runs)
+    for suite in {row["suite"] for row in expected if row["run"]}:
+        first, second, *_ = [row for row in expected if row["suite"] == suite] * 2
+        names = [runs[suite, row["run"]].name for row in (first, second)]
+        assert main(["compare", *names, "-o", "c.json", "--quiet"]) == 0
+        (found,) = json.loads(Path("c.json").read_text())["candidates"]
+        sign = -1 if first["better"] == "lower" else 1
+        gains = [sign * (b - a) for a, b in zip(first["scores"], second["scores"], strict=True)]
+        counts = (len(gains), sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains))
+        assert tuple(found["total"][key] for key in ("n", "wins", "losses")) == counts, suite
+        assert (found["total"]["a"], found["total"]["b"]) == (pytest.approx(first["avg_score"]), pytest.approx(second["avg_score"]))
+
+
+@pytest.mark.conformance
+def test_an_import_grows_what_is_there(tmp_path: Path) -> None:
+    """A run that came later is added to the known suite; another suite of a known name needs --force-new-version."""
+    copy = shutil.copytree(corpus("bench") / "folders", tmp_path / "copy")
+    # Recorded cases may be read-only, and so are copies of their folders.
+    for path in (copy, *copy.rglob("*")):
+        path.chmod(path.stat().st_mode | 0o200)
+    later = tmp_path / "m2"
+    shutil.move(copy / "suite_exact_match" / "m2", later)
+    import_suites(copy)
+    before = len(find_runs(Path(".evalsuite/runs")))
+    shutil.move(later, copy / "suite_exact_match" / "m2")
+    import_suites(copy)
+    assert len(find_runs(Path(".evalsuite/runs"))) == before + 1
+    path = copy / "suite_exact_match" / "suite.json"
+    data = json.loads(path.read_text())
+    data["test_cases"][0]["reference_output"] = "another one"
+    path.write_text(json.dumps(data))
+    assert main(["suite", "import", str(copy)]) == 2
+    assert main(["suite", "import", str(copy), "--force-new-version"]) == 0
+    assert {"suite_exact_match", "suite_exact_match 2"} <= {suite.name for suite in list_suites()}

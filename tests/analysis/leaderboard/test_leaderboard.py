@@ -22,7 +22,7 @@ from evalsuite.reports.html import as_html
 from evalsuite.reports.leaderboard_documents import board_facts, leaderboard_document
 from evalsuite.reports.test_suite import TestSuite
 from evalsuite.runs.corrected_scores import Rater, read_labels
-from evalsuite.runs.history import find_runs, one_run
+from evalsuite.runs.history import one_run
 from evalsuite.runs.history_index import RunScores
 from evalsuite.runs.leaderboard_entries import Entry
 from evalsuite.runs.run_options import RunOptions
@@ -30,8 +30,6 @@ from evalsuite.runs.scoring import run
 from evalsuite.scorers import SCORERS
 from evalsuite.stats import ranking
 from evalsuite.stats.intervals import score_interval, wilson_interval
-from evalsuite.suites.transfer import import_suites
-from tests.conftest import corpus
 from tests.properties import examples
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -485,31 +483,6 @@ def test_the_declaration_of_a_scale_decides_without_any_value(place: Path, capsy
         assert any(note == "without an answer to any of these instances: two" for note in board["notes"]) is ("two" in names)
     (candidate,) = answered(capsys, "compare runs/one runs/two")["candidates"]
     assert (candidate["total"]["a"], candidate["total"]["b"], candidate["total"]["n"]) == (0.5, 0.0, 2)
-
-
-@pytest.mark.conformance
-def test_every_recorded_bench_run_keeps_its_average(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Imported, each run has the average that Bench answers for it and each case its score; two runs of a suite are paired on all cases."""
-    folder = corpus("bench")
-    import_suites(folder / "folders")
-    wanted = [json.loads(line) for line in (folder / "expected.jsonl").read_text(encoding="utf-8").splitlines()]
-    wanted = [one for one in wanted if one["run"] is not None]
-    entries = {(entry.suite, entry.metadata["run_name"]): entry for entry in find_runs()}
-    assert entries.keys() == {(one["suite"], one["run"]) for one in wanted}
-    for one in wanted:
-        entry = entries[one["suite"], one["run"]]
-        summary = entry.run["summary"]
-        assert (summary.get("raw") or {}).get("mean", summary["score"]) == pytest.approx(one["avg_score"])
-        values = [row.details["raw"] for row in entry.results()]
-        assert values == pytest.approx(one["scores"])
-    for suite in dict.fromkeys(one["suite"] for one in wanted):
-        runs = [one for one in wanted if one["suite"] == suite]
-        if len(runs) < 2:
-            continue
-        names = [str(entries[suite, one["run"]].folder) for one in runs[:2]]
-        total = answered(capsys, f"compare {' '.join(names)}")["candidates"][0]["total"]
-        assert total["n"] == runs[0]["n_cases"]
-        assert (total["a"], total["b"]) == (pytest.approx(runs[0]["avg_score"]), pytest.approx(runs[1]["avg_score"]))
 
 
 def test_samples_and_questions_read_the_values(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
