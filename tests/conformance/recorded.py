@@ -1,4 +1,4 @@
-"""The recorded cases of the reference: which submissions there are, and what each mutation scored."""
+"""The recorded cases of the references: which submissions and text cases there are, and what each mutation scored."""
 
 import json
 import pickle
@@ -9,10 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from evalsuite.core.types import Result
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import Run, run
-from tests.conftest import conformance_folder, is_default_corpus
+from tests.conftest import conformance_folder, corpus, is_default_corpus
 from tests.properties import is_full
 
 # The test line replays a part of each recorded corpus, another one each day; `slow`, and a corpus that the user names, all of it.
@@ -110,3 +112,43 @@ def keep(name: str, file: Path) -> None:
     """Score what is replayed of a recorded submission and write the run to a file."""
     options = RunOptions(save=False, isolation="none", only=tuple(id_ for place, id_ in sorted(replayed()) if place == name))
     file.write_bytes(pickle.dumps(run(submission_folder(name), gold_folder(), options)))
+
+
+METRIC_KINDS = frozenset(
+    {
+        "aggregate", "arthur_exact_match", "bertscore_greedy", "bleu_corpus", "bleu_sentence", "chrf_corpus", "chrf_sentence", "composite",
+        "exact_match", "f1", "jaro_winkler", "levenshtein", "pass_at_k", "python_unit_testing", "readability", "rouge", "specificity",
+        "specificity_vague", "specificity_wordfreq", "squad_em", "squad_f1", "ter_corpus", "ter_sentence", "word_count_match",
+    }
+)  # fmt: skip
+JUDGE_KINDS = frozenset({"judge_parse", "judge_score_1_5", "judge_yes_no"})
+STATISTICS_KINDS = frozenset(
+    {
+        "bootstrap_ci", "bootstrap_exact", "clustered_se", "cohen_kappa", "cohens_d", "competition_ranks", "corpus_paired_test",
+        "fleiss_kappa", "krippendorff_alpha", "mcnemar", "mean_ci", "multiple_testing", "paired_sample_size", "paired_t",
+        "permutation_paired", "proportion_ci", "rank_correlation", "wilcoxon",
+    }
+)  # fmt: skip
+SUITE_KINDS = frozenset({"paginate", "run_summary"})
+ALL_KINDS = METRIC_KINDS | JUDGE_KINDS | STATISTICS_KINDS | SUITE_KINDS
+
+
+@cache
+def recorded_cases() -> tuple[dict[str, Any], ...]:
+    """Every recorded text case, in file order; skips the calling test where the corpus is absent."""
+    lines = (corpus("text") / "cases.jsonl").read_text(encoding="utf-8").splitlines()
+    return tuple(json.loads(line) for line in lines if line.strip())
+
+
+def cases_of(kind: str) -> list[dict[str, Any]]:
+    """The recorded cases of one kind."""
+    return [case for case in recorded_cases() if case["metric"] == kind]
+
+
+def some_cases_of(kind: str) -> list[dict[str, Any]]:
+    """The same; skips the calling test where a named corpus holds none of the kind."""
+    cases = cases_of(kind)
+    if not cases and not is_default_corpus():
+        pytest.skip(f"no recorded case of {kind!r}")
+    assert cases
+    return cases

@@ -1,7 +1,8 @@
-"""Metrics and composites equal the recorded values of the originals, case by case within each case's tolerance."""
+"""Metrics, composites and judges' replies equal the recorded values of the originals, case by case within each case's tolerance."""
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,18 +10,20 @@ import pytest
 
 from evalsuite.core.errors import EvalsuiteError
 from evalsuite.core.metric import Measure, MetricError, aggregate
+from evalsuite.scorers.judge.judge import QA_CHOICES, SUMMARY_CHOICES
+from evalsuite.scorers.judge.replies import Verdict, choice_reading, score_reading, yes_no_reading
 from evalsuite.scorers.metrics import get_metric
 from evalsuite.scorers.metrics.bertscore import greedy_match
 from evalsuite.scorers.metrics.composite import combine
 from evalsuite.scorers.metrics.prose import rare, vague
-from tests.conformance.recorded import is_in_part
-from tests.conformance.text_kinds import (
+from tests.conformance.recorded import (
     ALL_KINDS,
     JUDGE_KINDS,
     METRIC_KINDS,
     STATISTICS_KINDS,
     SUITE_KINDS,
     cases_of,
+    is_in_part,
     recorded_cases,
     some_cases_of,
 )
@@ -28,6 +31,7 @@ from tests.conftest import is_default_corpus
 from tests.properties import is_full
 
 pytestmark = pytest.mark.conformance
+
 Case = Mapping[str, Any]
 
 
@@ -52,22 +56,9 @@ def with_details(name: str) -> Callable[[Case], Any]:
     return give
 
 
-def arthur_exact_match(case: Case) -> Any:
-    """Arthur Bench's flag, as it is documented."""
-    metric = get_metric("exact_match", variant="arthur", ignore_case=not case["params"]["case_sensitive"])
-    found = metric.detailed_evaluate(case["prediction"], case["references"])
-    return {"score": found.value, "category": found.details["category"]}
-
-
 def of_corpus(name: str) -> Callable[[Case], Measure]:
     """The corpus score; recorded references are a list a segment."""
     return lambda case: get_metric(name, **case["params"]).evaluate_corpus(case["prediction"], case["references"])  # type: ignore[attr-defined]
-
-
-def bleu_corpus(case: Case) -> Any:
-    """The corpus BLEU with its parts."""
-    found = of_corpus("bleu")(case)
-    return {"score": found.value, **found.details}
 
 
 def bertscore_greedy(case: Case) -> Any:
@@ -86,66 +77,45 @@ def composite(case: Case) -> Any:
         return {"error": error.code}
 
 
-def aggregated(case: Case) -> Any:
-    """The aggregate under the names of the record."""
-    found = aggregate(case["prediction"])
-    return {
-        "mean": found.mean, "std_sample": found.std, "std_population": found.std_population, "min": found.min, "max": found.max,
-        "count": found.count, "median": found.median,
-    }  # fmt: skip
-
-
-def levenshtein(case: Case) -> Any:
-    """Both distances and both similarities."""
-    return {
-        "distance": measured(case, "levenshtein_distance").value,
-        "damerau_distance": measured(case, "levenshtein_distance", edits="damerau").value,
-        "normalized_similarity": measured(case, "levenshtein").value,
-        "indel_ratio": measured(case, "levenshtein", edits="indel").value,
-    }
-
-
-def jaro_winkler(case: Case) -> Any:
-    """Jaro and Jaro-Winkler."""
-    found = measured(case, "jaro_winkler")
-    return {"jaro": found.details["jaro"], "jaro_winkler": found.value}
-
-
-def readability(case: Case) -> Any:
-    """The upstream score alone, or the score with its counts."""
-    return value("readability")(case) if case["params"]["variant"] == "upstream" else with_details("readability")(case)
-
-
-def rouge(case: Case) -> Any:
-    """All four kinds with precision, recall and F."""
-    return {kind: dict(measured(case, kind).details) for kind in ("rouge1", "rouge2", "rougeL", "rougeLsum")}
+def flagged(name: str, case: Case, **options: Any) -> Any:
+    """A value with its category."""
+    found = get_metric(name, **options).detailed_evaluate(case["prediction"], case["references"])
+    return {"score": found.value, "category": found.details["category"]}
 
 
 def unit_testing(case: Case) -> Any:
     """Pass or fail in a fresh process; what fails for its time need not have all of it."""
     seconds = case["params"]["timeout_s"] if is_full() or case["expected"]["score"] else 0.5
-    metric = get_metric("python_unit_testing", timeout_seconds=seconds, allow_programs=True)
-    found = metric.detailed_evaluate(case["prediction"], case["references"])
-    return {"score": found.value, "category": found.details["category"]}
+    return flagged("python_unit_testing", case, timeout_seconds=seconds, allow_programs=True)
+
+
+STD = {"std_sample": "std"}
 
 
 OURS: dict[str, Callable[[Case], Any]] = {
-    "aggregate": aggregated,
-    "arthur_exact_match": arthur_exact_match,
+    "aggregate": lambda case: {name: getattr(aggregate(case["prediction"]), STD.get(name, name)) for name in case["expected"]},
+    # Arthur Bench's flag, as it is documented.
+    "arthur_exact_match": lambda case: flagged("exact_match", case, variant="arthur", ignore_case=not case["params"]["case_sensitive"]),
     "bertscore_greedy": bertscore_greedy,
-    "bleu_corpus": bleu_corpus,
+    "bleu_corpus": lambda case: {"score": of_corpus("bleu")(case).value, **of_corpus("bleu")(case).details},
     "bleu_sentence": with_details("bleu"),
     "chrf_corpus": lambda case: of_corpus("chrf")(case).value,
     "chrf_sentence": value("chrf"),
     "composite": composite,
     "exact_match": value("exact_match"),
     "f1": value("f1"),
-    "jaro_winkler": jaro_winkler,
-    "levenshtein": levenshtein,
+    "jaro_winkler": lambda case: {"jaro": measured(case, "jaro_winkler").details["jaro"], "jaro_winkler": value("jaro_winkler")(case)},
+    "levenshtein": lambda case: {
+        "distance": measured(case, "levenshtein_distance").value,
+        "damerau_distance": measured(case, "levenshtein_distance", edits="damerau").value,
+        "normalized_similarity": measured(case, "levenshtein").value,
+        "indel_ratio": measured(case, "levenshtein", edits="indel").value,
+    },
     "pass_at_k": value("pass_at_k"),
     "python_unit_testing": unit_testing,
-    "readability": readability,
-    "rouge": rouge,
+    # The upstream score alone, or the score with its counts.
+    "readability": lambda case: (value if case["params"]["variant"] == "upstream" else with_details)("readability")(case),
+    "rouge": lambda case: {kind: dict(measured(case, kind).details) for kind in ("rouge1", "rouge2", "rougeL", "rougeLsum")},
     "specificity": value("specificity"),
     "specificity_vague": lambda case: vague(case["prediction"]),
     "specificity_wordfreq": lambda case: rare(case["prediction"]),
@@ -173,18 +143,12 @@ def differs(ours: Any, recorded: Any, tolerance: float) -> bool:
 
 
 def test_every_recorded_kind_has_a_test() -> None:
-    """Each kind of the corpus is in exactly one of the sets, so that a new kind fails here."""
+    """Each kind of the corpus is in exactly one of the sets, so that a new kind fails here; the default corpus holds 1,459 of metrics."""
     assert {case["metric"] for case in recorded_cases()} <= ALL_KINDS
     assert len(ALL_KINDS) == len(METRIC_KINDS) + len(JUDGE_KINDS) + len(STATISTICS_KINDS) + len(SUITE_KINDS)
     assert set(OURS) == METRIC_KINDS
-
-
-def test_recorded_cases_are_there() -> None:
-    """The corpus holds metric cases; the default one 1,459 of them."""
     total = sum(len(cases_of(kind)) for kind in METRIC_KINDS)
-    assert total > 0
-    if is_default_corpus():
-        assert total == 1459
+    assert total == 1459 if is_default_corpus() else total
 
 
 @pytest.mark.parametrize("kind", sorted(METRIC_KINDS))
@@ -199,3 +163,44 @@ def test_metric_equals_the_record(kind: str) -> None:
         if differs(ours, case["expected"], case["tol"]):
             differing.append((case["id"], case["params"], case["prediction"], case["references"], case["expected"], ours))
     assert differing == []
+
+
+def verdict_of(case: dict[str, Any]) -> Verdict:
+    """Our verdict on the reply of a recorded case, in the case's variant."""
+    params, text = case["params"], case["prediction"]
+    variant = {"recommended": "tolerant"}.get(params["variant"], params["variant"])
+    if case["metric"] == "judge_score_1_5":
+        return score_reading(variant=variant)(text)
+    if case["metric"] == "judge_yes_no":
+        return yes_no_reading(variant=variant)(text)
+    assert variant == "upstream", case["id"]
+    if params["judge"] == "qa_correctness":
+        return choice_reading({word: QA_CHOICES[word] for word in ("0", "1")}, upstream_length=0)(text)
+    return choice_reading(SUMMARY_CHOICES, upstream_length=3)(text)
+
+
+@pytest.mark.parametrize("kind", sorted(JUDGE_KINDS))
+def test_every_reply_is_read_as_recorded(kind: str) -> None:
+    """Value (and category where one is recorded) equal the record within the case's tolerance."""
+    differing, seen = [], Counter[str]()
+    for case in some_cases_of(kind):
+        verdict, expected = verdict_of(case), case["expected"]
+        seen[case["params"]["variant"]] += 1
+        value = expected["score"] if isinstance(expected, dict) else expected
+        label = expected["category"] if isinstance(expected, dict) else verdict.label
+        same = verdict.value == value if value is None else verdict.value == pytest.approx(value, abs=case["tol"])
+        if not same or verdict.label != label:
+            differing.append((case["id"], case["params"], case["prediction"], expected, verdict))
+    print(f"\n{kind}: " + ", ".join(f"{variant} {n}" for variant, n in seen.items()))
+    assert differing == []
+
+
+def test_silence_is_never_a_number_by_default() -> None:
+    """Of the recorded replies that a variant made 0 or -1 for want of a verdict, the default reading makes None."""
+    silent = [case["prediction"] for case in cases_of("judge_parse") if case["expected"]["category"] == "invalid"]
+    words = {"tie", "tied", "tie.", "tie!", "0", "1", "1.", "Tie"}
+    for text in set(silent) - words:
+        assert choice_reading(QA_CHOICES)(text).value is None, text
+        assert choice_reading(SUMMARY_CHOICES)(text).value is None, text
+    for text in ("", "N/A", "five", "½", "Score: 10", "100"):
+        assert score_reading()(text).value is None

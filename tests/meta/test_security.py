@@ -78,7 +78,7 @@ TESTS = {
     "contains `programs:allowed`": "cli/test_allow_programs.py::test_run",
     "Programs inside trees": "scorers/metrics/test_python_unit_testing.py::test_in_a_tree_it_needs_permission_too",
     "`official` keeps the reference's rules": "conformance/test_recorded_data.py::test_spider2",
-    "refuses those that it detects": "conformance/test_spider2_strict.py::test_strict_refuses_what_is_wrong",
+    "refuses those that it detects": "conformance/test_spider2_official.py::test_strict_refuses_what_is_wrong",
     "Such answers meet no": "cli/test_unjudged.py::test_an_answer_without_a_value_passes_no_gate",
     "unless `--reveal": "cli/test_report.py::test_gold_is_shown_at_cells_only",
     "finds no gold and no secret": "sandbox/test_fork_ahead.py::test_no_variable_of_the_environment_reaches_a_worker",
