@@ -16,7 +16,7 @@ from evalsuite.compare.verdict import CAUSES
 from evalsuite.core.types import Score, Table
 from evalsuite.scorers import SCORERS
 from tests.compare.tables import test_big_tables, test_table_strict
-from tests.compare.texts import test_numbers
+from tests.compare.texts import test_values
 from tests.properties import is_full
 
 N = 100_000 if is_full() else 100
@@ -113,30 +113,12 @@ OPTIONS = st.fixed_dictionaries(
 def plain_tables(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
     """Columns of plain numbers beside numbers like them, rows in gold's order."""
     n_rows, n_columns = draw(st.integers(1, 4)), draw(st.integers(1, 2))
-    numbers = test_numbers.pairs().filter(lambda pair: not any(map(is_odd, pair)))
+    numbers = test_values.pairs().filter(lambda pair: not any(map(is_odd, pair)))
     pairs = [draw(st.lists(numbers, min_size=n_rows, max_size=n_rows)) for _ in range(n_columns)]
     return [[a for a, _ in column] for column in pairs], [[b for _, b in column] for column in pairs]
 
 
 TABLES = st.one_of(test_table_strict.cases(), test_big_tables.cases(), plain_tables())
-
-
-def check_tables(case: tuple[list[list[str]], list[list[str]]], options: dict[str, Any]) -> None:
-    gold, predicted = case
-    sides = [test_table_strict.table(side, len(gold[0])) for side in (predicted, gold)]
-    texts = [cell for side in case for column in side for cell in column]
-    if isinstance(options.get("ignore_order"), list):
-        score = run("table_match", sides[0], gold=[sides[1]], **options)
-    else:
-        score = run("table_match", sides[0], gold=sides[1], **options)
-    seen = Case(texts, options)
-    hold(score, "table", seen)
-    if not (seen.any(is_odd) or options) and score.strict == 1:
-        assert score.official == 1, "on plain numbers strict is inside official"
-    typed = [{"t": natively(side)} for side in sides]
-    hold(
-        run("duckdb_match", typed[0], gold=typed[1], ignore_orders=[bool(options.get("ignore_order"))]), "table", Case(texts, options, True)
-    )
 
 
 # Ways to write a value: mixed in a column, one of them decides how the reference reads the others.
@@ -209,22 +191,10 @@ NUMBER_OPTIONS = st.fixed_dictionaries(
     },
 )
 NUMBERS = st.tuples(
-    st.one_of(st.lists(st.sampled_from(SAID), min_size=1, max_size=5).map("".join), test_numbers.numbers()),
-    st.one_of(st.sampled_from(GOLDS), st.lists(st.sampled_from(GOLDS), min_size=1, max_size=3), test_numbers.numbers()),
+    st.one_of(st.lists(st.sampled_from(SAID), min_size=1, max_size=5).map("".join), test_values.numbers()),
+    st.one_of(st.sampled_from(GOLDS), st.lists(st.sampled_from(GOLDS), min_size=1, max_size=3), test_values.numbers()),
     NUMBER_OPTIONS,
 )
-
-
-def check_numbers(answer: str, gold: Any, options: dict[str, Any]) -> None:
-    if isinstance(gold, str) and not is_finite(gold):
-        return
-    score = run("number_match", answer, gold=gold, **options)
-    hold(score, "number", Case([answer, *map(str, gold if isinstance(gold, list) else [gold])], options))
-
-
-def is_finite(gold: str) -> bool:
-    """Whether the reference can read the gold number."""
-    return abs(float(gold.replace(",", "").rstrip("%"))) < 1e300
 
 
 TEXTS = st.tuples(
@@ -240,11 +210,6 @@ TEXTS = st.tuples(
 )
 
 
-def check_texts(answer: str, gold: Any, options: dict[str, Any]) -> None:
-    score = run("string_match", answer, gold=gold, **options)
-    hold(score, "text", Case([answer, *([gold] if isinstance(gold, str) else gold)], options))
-
-
 def examples(kind: str) -> settings:
     """The cases of a kind, of `N` in all."""
     return settings(max_examples=int(N * SHARE[kind]), deadline=None)
@@ -256,7 +221,14 @@ def examples(kind: str) -> settings:
 @example(([["-0.0", "-1"]], [["0.000000", "-1"]]), {"ignore_order": True})
 def test_tables(case: tuple[list[list[str]], list[list[str]]], options: dict[str, Any]) -> None:
     """Tables of text and of a database; on plain numbers in order strict is inside official."""
-    check_tables(case, options)
+    predicted, gold = (test_table_strict.table(side, len(case[0][0])) for side in case[::-1])
+    seen = Case([cell for side in case for column in side for cell in column], options)
+    score = run("table_match", predicted, gold=[gold] if isinstance(options.get("ignore_order"), list) else gold, **options)
+    hold(score, "table", seen)
+    if not (seen.any(is_odd) or options) and score.strict == 1:
+        assert score.official == 1, "on plain numbers strict is inside official"
+    typed = run("duckdb_match", {"t": natively(predicted)}, gold={"t": natively(gold)}, ignore_orders=[bool(options.get("ignore_order"))])
+    hold(typed, "table", Case(seen.texts, options, True))
 
 
 @examples("causes")
@@ -280,15 +252,19 @@ def test_the_repair_of_a_cause_is_what_the_reference_needs(case: tuple[Columns, 
 @examples("numbers")
 @given(NUMBERS)
 def test_numbers_in_answers(case: tuple[str, Any, dict[str, Any]]) -> None:
-    """Numbers in an answer."""
-    check_numbers(*case)
+    """Numbers in an answer, of gold that the reference can read."""
+    answer, gold, options = case
+    if not isinstance(gold, str) or abs(float(gold.replace(",", "").rstrip("%"))) < 1e300:
+        score = run("number_match", answer, gold=gold, **options)
+        hold(score, "number", Case([answer, *map(str, gold if isinstance(gold, list) else [gold])], options))
 
 
 @examples("texts")
 @given(TEXTS)
 def test_texts(case: tuple[str, Any, dict[str, Any]]) -> None:
     """Texts in an answer."""
-    check_texts(*case)
+    answer, gold, options = case
+    hold(run("string_match", answer, gold=gold, **options), "text", Case([answer, *([gold] if isinstance(gold, str) else gold)], options))
 
 
 def test_every_cause_can_be_looked_up() -> None:

@@ -56,19 +56,12 @@ def test_an_integer_that_is_no_float_ends_the_references_loop(golds: list[str], 
 @pytest.mark.parametrize(
     ("answer", "gold", "flip"),
     [
-        ("7", "007", "leading zeros"),
-        ("07.0", "7", "leading zeros"),
-        ("0", "0.001", "value taken for zero"),
-        ("-0.004", "0.004", "sign"),
-        ("10000000001", "10000000000", "large integers"),
-        ("1000000001.0", "1000000000", "large integers"),
-        ("999999999.5", "999999999", "tolerance by size"),
-        ("10000000000.04", "10000000000.0", "tolerance by size"),
-        ("1.005", "1", "tolerance by size"),
-        ("a ", "a", "spaces"),
-        ("$7", "7", "written form"),
+        ("7", "007", "leading zeros"), ("07.0", "7", "leading zeros"), ("0", "0.001", "value taken for zero"), ("-0.004", "0.004", "sign"),
+        ("10000000001", "10000000000", "large integers"), ("1000000001.0", "1000000000", "large integers"),
+        ("999999999.5", "999999999", "tolerance by size"), ("10000000000.04", "10000000000.0", "tolerance by size"),
+        ("1.005", "1", "tolerance by size"), ("a ", "a", "spaces"), ("$7", "7", "written form"),
     ],
-)
+)  # fmt: skip
 def test_the_cause_of_a_flip(answer: str, gold: str, flip: str) -> None:
     """Why one rule accepts a cell and the other does not; without a tie nothing is said of ties."""
     score = table_match(text_table([[answer]]), gold=text_table([[gold]]))

@@ -1,20 +1,30 @@
-"""The strict table rule: held to a plain exhaustive model, and to the properties a judge would ask for."""
+"""The strict table rule: its own examples, a plain exhaustive model, properties that hold, and tables that are hard to match."""
 
-from collections.abc import Sequence
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from itertools import islice
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from evalsuite.compare import row_multisets
+from evalsuite.compare.bipartite_matching import bipartite_matching
 from evalsuite.compare.numbers import Tolerance
+from evalsuite.compare.row_multisets import CELL_CAP
 from evalsuite.compare.strict_columns import Terms, equal
 from evalsuite.compare.strict_tables import judge_table
 from evalsuite.compare.values import read_cell
-from evalsuite.core.types import Table
+from evalsuite.compare.verdict import Strict
+from evalsuite.core.types import Score, Table
 from evalsuite.scorers import SCORERS
+from tests.conftest import ROOT
 from tests.models import strict_table
 from tests.properties import examples
 
@@ -189,3 +199,300 @@ def test_long_tables_made_of_equal_cells(seed: int, own: dict[str, float]) -> No
     for shuffled in (predicted, drawn.sample(predicted, len(predicted))):
         assert strict([gold], [shuffled], shuffled is predicted, **own) == 1
         assert strict([[*gold, "-7"]], [[*shuffled, "-8"]], shuffled is predicted, **own) == 0
+
+
+Columns = Sequence[Sequence[str]]
+
+
+@contextmanager
+def shallow(frames: int = 120) -> Iterator[None]:
+    """Little room for recursion: a search that recurses once a column or row cannot end in here."""
+    depth, frame = 0, sys._getframe()
+    while frame.f_back is not None:
+        depth, frame = depth + 1, frame.f_back
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(depth + frames)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def judged(gold: Columns, predicted: Columns, *, ordered: bool = False, names: Sequence[str] = (), times: int = 1) -> Strict:
+    """The strict verdict; given more than once it is the same each time."""
+    with shallow():
+        sides = table(predicted, len(predicted[0]), names), table(gold, len(gold[0]))
+        first, *others = (judge_table(*sides, ignore_order=not ordered) for _ in range(times))
+    assert others == [first] * (times - 1)
+    assert first.value in (0, 1)
+    assert first.value == 1 or first.reason
+    return first
+
+
+def mixed(columns: Columns, seed: int) -> list[list[str]]:
+    """The same rows and columns, both moved about."""
+    rng = random.Random(seed)
+    rows = rng.sample(range(len(columns[0])), len(columns[0]))
+    return rng.sample([[column[row] for row in rows] for column in columns], len(columns))
+
+
+def scrambled(columns: Columns, seed: int) -> list[list[str]]:
+    """Each column moved about by itself."""
+    rng = random.Random(seed)
+    return [rng.sample(list(column), len(column)) for column in columns]
+
+
+def balanced(n_columns: int, n_rows: int, seed: int) -> list[list[str]]:
+    """Columns of as many zeros as ones."""
+    return scrambled([["0", "1"] * (n_rows // 2)] * n_columns, seed)
+
+
+def hadamard(order: int) -> list[list[str]]:
+    """0/1 columns of which any two agree in exactly half of the rows, so that pairs of columns tell nothing apart."""
+    signs = [[1]]
+    while len(signs) < order:
+        signs = [row + row for row in signs] + [row + [-x for x in row] for row in signs]
+    return [[str((x + 1) // 2) for x in row] for row in signs[1:]]
+
+
+def dense(n_columns: int, n_rows: int, seed: int, spread: float = 1.0) -> list[list[str]]:
+    """Floats within `spread` of 1, all different."""
+    rng = random.Random(seed)
+    return [[f"{1 + rng.random() * spread:.15f}" for _ in range(n_rows)] for _ in range(n_columns)]
+
+
+def chain(n_rows: int, shift: float = 0.0) -> list[str]:
+    """Floats each within noise of the next one, far from the one after."""
+    return [f"{1 + (i + shift) * 0.9e-9:.16f}" for i in range(n_rows)]
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: (balanced(12, 64, 1), mixed(balanced(12, 64, 1), 2)), 1),
+        (lambda: (balanced(12, 64, 1), balanced(14, 64, 3)), 0),
+        (lambda: (hadamard(64)[:30], mixed(hadamard(64), 4)), 1),
+        (lambda: ([*hadamard(32)[:12], ["0"] * 16 + ["1"] * 16], scrambled(hadamard(32), 5)), 0),
+        (lambda: ([["1", "2"] * 50] * 60, [["1", "2"] * 50] * 120), 1),
+        (lambda: ([["1", "2"] * 50] * 60, [["1", "2"] * 50] * 59), 0),
+        (lambda: ([["1", "2"] * 50] * 60, [["1", "2"] * 50] * 59 + [["1", "1"] * 50]), 0),
+        (lambda: ([chain(2000)], mixed([chain(2000)], 6)), 1),
+        (lambda: ([chain(2000)], mixed([chain(2000, 0.5)], 7)), 1),
+        (lambda: ([chain(2000)], mixed([chain(2000, 3.0)], 8)), 0),
+        (lambda: ([chain(2000), chain(2000)], mixed([chain(2000), chain(2000, 0.5)], 9)), 1),
+        (lambda: ([chain(800), chain(800)], [chain(800), chain(800)[3:] + chain(800)[:3]]), 0),
+        (lambda: (dense(6, 2000, 10), mixed(dense(6, 2000, 10), 11)), 1),
+        (lambda: (dense(6, 2000, 10), scrambled(dense(6, 2000, 10), 12)), 0),
+        (lambda: (dense(6, 400, 13, 1e-8), mixed(dense(6, 400, 13, 1e-8), 14)), 1),
+    ],
+)
+def test_hard_tables_are_decided(make: Callable[[], tuple[Columns, Columns]], expected: int) -> None:
+    """Balanced bits, equal columns, chains of near-equal floats and dense floats get the right verdict, not a limit."""
+    gold, predicted = make()
+    verdict = judged(gold, predicted)
+    assert verdict.value == expected
+    assert verdict.fault is None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: (near := [[f"{1 + (i + j) % 7 * 3e-10:.11f}" for j in range(30)] for i in range(40)], scrambled(near, 15)),
+        lambda: (dense(6, 400, 16, 1e-8), scrambled(dense(6, 400, 16, 1e-8), 17)),
+    ],
+)
+def test_what_cannot_be_decided_ends_at_a_counted_cap(make: Callable[[], tuple[Columns, Columns]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where every column fits every other and no rows agree, the answer is a 0 with LIMIT after the same number of tries each time."""
+    monkeypatch.setattr(row_multisets, "CELL_CAP", CELL_CAP // 1000)
+    gold, predicted = make()
+    verdict = judged(gold, predicted, times=2)
+    assert verdict.value == 0
+    assert verdict.fault is not None
+    assert verdict.fault.code == "LIMIT"
+    assert verdict.reason.startswith("LIMIT: no matching column assignment among ")
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_hundreds_of_columns_need_no_recursion(ordered: bool) -> None:
+    """150 needed columns are found among 300, all renamed; one changed cell is found missing."""
+    gold = dense(150, 6, 18)
+    both = [*gold, *dense(150, 6, 19)]
+    predicted = mixed(both, 20) if not ordered else random.Random(21).sample(both, 300)
+    names = [f"x{i}" for i in range(300)]
+    assert judged(gold, predicted, ordered=ordered, names=names).value == 1
+    at = next(k for k, column in enumerate(predicted) if sorted(column) == sorted(gold[7]))
+    predicted[at] = ["5.5", *predicted[at][1:]]
+    verdict = judged(gold, predicted, ordered=ordered, names=names)
+    assert verdict.value == 0
+    assert verdict.details["gold_column"] == 8
+
+
+def test_a_large_honest_table_is_not_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of more cells than the cap on steps, in another order and with rounded numbers, is accepted: its own size is free."""
+    monkeypatch.setattr(row_multisets, "CELL_CAP", 1000)
+    n_rows = 4000
+    gold = [[f"{i / 7:.6f}" for i in range(n_rows)], *([str((i * k) % 11) for i in range(n_rows)] for k in range(2, 8))]
+    rows = random.Random(22).sample(range(n_rows), n_rows)
+    predicted = [[f"{float(gold[0][row]):.2f}" for row in rows], *([column[row] + ".0" for row in rows] for column in gold[1:])]
+    assert judged(gold, predicted).value == 1
+    assert judged(gold, predicted, names="gfedcba").value == 1
+
+
+def test_long_chains_of_moves_need_no_recursion() -> None:
+    """3,000 columns of which each may move one further are matched without recursion."""
+    n = 3000
+    with shallow():
+        assert bipartite_matching([*([i, i + 1] for i in range(n)), [0]])[:2] == [1, 2]
+
+
+CELLS = """
+12345678.90|12346900.15|0
+20230115.0|20231231.0|0
+20230115.0|20230115|1
+1234.5|1234.56|0
+1234.56|1234.5601|1
+1234.56|1234.6|0
+2604.2362912|2604.24|1
+2604.24|2604.2362912|1
+2604.2362912|2604.23|0
+12.5|12.4961|1
+12.496|12.5|1
+12.5|12.54|0
+19.998|20|1
+19.6|20|0
+0.1249|0.12|1
+0.1249|0.1|0
+0.0463|0.05|0
+0.0463|0.046|1
+0.004|0|0
+0|0.004|0
+0.0|5.5e-17|1
+0.3|0.30000000000000004|1
+7|7.0000000000000009|1
+7|7.004|0
+12345678901|12345678902|0
+12345678901|1.2345678901e10|1
+12.349|12.34|0
+1234567|1,234,567|1
+12.5|$12.50|1
+12.5|12.5%|0
+"""
+TABLES = """
+city,min,max; Oslo,-9,21|city,min,max; Oslo,21,-9|0
+city,min,max; Oslo,-9,21|city,max,min; Oslo,21,-9|1
+city,min,max; Oslo,-9,21|a,b,c; Oslo,21,-9|1
+city,min,max; Oslo,-9,21|city,lowest,highest; Oslo,-9,21|1
+f0_,f1_; 1,2|f1_,f0_; 1,2|1
+"""
+NUMBERS = """
+20230102|20230101|0
+1234567|1234568|0
+10000000|9999999|0
+19.6|20|0
+17.49|17|0
+17.49|17.5|1
+3.14159|3.1|1
+3.14159|3|0
+0.3333|0.33|1
+1234.56|1,235|1
+1234.56|1,230|0
+2604.2362912|2,604.24|1
+17.5|17.51|0
+42|41.97|0
+42|42.0|1
+42|`4²`|0
+42|④②|0
+42|A-0 ... A-9499|0
+3|3rd of 20|1
+2|1st, 2nd or 3rd|0
+4|GPT-4|0
+7|At 10:30: 7|1
+42|In 2019: 42|1
+42|42 or 43|0
+"""
+TEXTS = """
+10|-10|0
+10|10,000|0
+10|10:30|0
+10|10/12/2020|0
+10|10-12|0
+10|10 000|0
+10|10.0|1
+10|$10.|1
+10|**10**, 20|1
+C|C++|0
+C|C.|1
+R|R&D|0
+Paris|Paris's|1
+Paris|anti-Paris|0
+Paris|Par`U+200B`is|1
+York (not New York)|New-York|0
+York (not New York)|York|1
+York (not Lima)|York, L`U+0336`ima|0
+"""
+SPEC = ROOT.parent / "shared" / "specs" / "strict.md"
+
+
+def lines(block: str) -> list[list[str]]:
+    """The fields of each line of a block."""
+    return [line.split("|") for line in block.strip().splitlines()]
+
+
+def strict_value(scorer: str, prediction: Any, **parameters: Any) -> float | None:
+    """The strict value of a scorer; official is judged too."""
+    score = SCORERS.load(scorer).function(prediction, **parameters)
+    assert isinstance(score, Score)
+    assert score.official in (0, 1)
+    return score.strict
+
+
+def written_table(header: str, *rows: str) -> Table:
+    """A table of text as a reader hands it over."""
+    names, cells = header.split(","), [row.split(",") for row in rows]
+    return Table(header=tuple(names), columns=tuple(map(list, zip(*cells, strict=True))), n_rows=len(cells))
+
+
+def column(*cells: Any, types: str | None = None) -> Table:
+    """A table of one column; with a type, as a database holds it."""
+    return Table(header=("v",), columns=(list(cells),), n_rows=len(cells), types=None if types is None else (types,))
+
+
+@pytest.mark.parametrize("ignore_order", [False, True])
+def test_cells(ignore_order: bool) -> None:
+    """A cell alone, and among rows in any order."""
+    for gold, predicted, expected in lines(CELLS):
+        found = strict_value("table_match", column(predicted), gold=column(gold), ignore_order=ignore_order)
+        among = strict_value("table_match", column("77", predicted, "0.5"), gold=column(gold, "0.5", "77"), ignore_order=True)
+        assert found == among == int(expected), (gold, predicted)
+
+
+@pytest.mark.parametrize(("gold", "predicted", "expected"), lines(TABLES))
+@pytest.mark.parametrize("ignore_order", [False, True])
+def test_tables(gold: str, predicted: str, expected: str, ignore_order: bool) -> None:
+    """Labels that the values contradict, and labels that say nothing."""
+    sides = [written_table(*text.split("; ")) for text in (gold, predicted)]
+    assert strict_value("table_match", sides[1], gold=sides[0], ignore_order=ignore_order) == int(expected)
+    typed = [{"t": Table(header=t.header, columns=t.columns, n_rows=1, types=("VARCHAR",) * len(t.header))} for t in sides]
+    assert strict_value("duckdb_match", typed[1], gold=typed[0]) == int(expected)
+    assert strict_value("table_match", sides[1], gold=sides[0], labels="ignore") == 1
+    assert strict_value("tables_match", sides[1:], gold=sides[:1], ignore_orders=[ignore_order]) == int(expected)
+    assert strict_value("tables_match", sides[1:], gold=sides[:1], labels="ignore") == 1
+    assert strict_value("duckdb_match", typed[1], gold=typed[0], labels="ignore") == 1
+
+
+def stated(section: str) -> Iterator[tuple[str, str, str]]:
+    """The (gold, prediction, strict) of a section of the specification's `Pairs`."""
+    text = SPEC.read_text(encoding="utf-8").partition("## Pairs")[2]
+    part = re.split(r"^(Cells|Tables|Numbers|Texts)\b.*$", text, flags=re.MULTILINE)
+    rows = part[part.index(section) + 1].strip().splitlines()[2:]
+    for row in rows:
+        cells = row.strip().strip("|").split("|")
+        yield from ((a, b, c) for a, b, c in zip(cells[::3], cells[1::3], cells[2::3], strict=True))
+
+
+@pytest.mark.parametrize(("section", "block"), [("Cells", CELLS), ("Tables", TABLES), ("Numbers", NUMBERS), ("Texts", TEXTS)])
+def test_the_examples_are_the_specifications(section: str, block: str) -> None:
+    """Where the specification is at hand, its examples are the ones above, each of them."""
+    if not SPEC.is_file():
+        pytest.skip("the specification is not here")
+    assert [list(row) for row in stated(section)] == lines(block)

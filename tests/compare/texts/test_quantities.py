@@ -1,7 +1,9 @@
-"""Quantities have the factors of scipy's constants, prefixes those of the SI, dates their days, and texts of other forms are none."""
+"""Quantities have scipy's factors, prefixes those of the SI, dates their days; what functions say of drawn texts, to the letter."""
 
+import json
 import math
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -10,9 +12,11 @@ import numpy as np
 import pytest
 import scipy
 
-from evalsuite.compare.dates import date_readings, days_of, instant_of
+from evalsuite.compare.characters import clean, digits_only, is_joined, is_spaceless, is_visible, looks_like, spelled_out, visible
+from evalsuite.compare.dates import date_readings, days_of, instant_of, moment_of
 from evalsuite.compare.quantities import _LONG, _PREFIXED, _PREFIXES, SYMBOLS, _read_tables, parse_quantity
 from evalsuite.compare.quantities import WORDS as WORDS_OF_UNITS
+from evalsuite.compare.result_sets import equal_as_bags, equal_as_sets, soft_f1
 from tests.compare.texts.test_values import CORPUS
 
 NAMES = {"Y": "yotta", "Z": "zetta", "E": "exa", "P": "peta", "T": "tera", "G": "giga", "M": "mega", "k": "kilo", "h": "hecto", "d": "deci"}
@@ -119,41 +123,24 @@ def test_a_date_with_several_readings() -> None:
 
 
 QUANTITIES: list[tuple[Any, dict[str, Any], Fraction | None, dict[str, int] | None]] = [
-    ("$1.2 million", {}, Fraction(1_200_000), {"USD": 1}),
-    ("-€3k", {}, Fraction(-3000), {"EUR": 1}),
+    ("$1.2 million", {}, Fraction(1_200_000), {"USD": 1}), ("-€3k", {}, Fraction(-3000), {"EUR": 1}),
     *((f"$2 {word}", {}, Fraction(2000), {"USD": 1}) for word in ("thousand", "k")),
     *((f"$2 {word}", {}, Fraction(2 * 10**6), {"USD": 1}) for word in ("million", "mio", "mn", "m")),
     *((f"$2 {word}", {}, Fraction(2 * 10**9), {"USD": 1}) for word in ("billion", "bn", "b")),
-    *((f"$2 {word}", {}, Fraction(2 * 10**12), {"USD": 1}) for word in ("trillion", "tn")),
-    ("5 EUR", {}, Fraction(5), {"EUR": 1}),
-    ("1" + "0" * 197 + " m", {}, Fraction(10**197), {"m": 1}),
-    ("1" + "0" * 198 + " m", {}, None, None),
-    ("3 k", {"unit": "m"}, Fraction(3), {"k": 1}),
-    ("5 mA/cm2", {}, Fraction(50), {"A": 1, "m": -2}),
-    ("2 J/(mol K)", {}, Fraction(2), {"kg": 1, "m": 2, "s": -2, "mol": -1, "K": -1}),
-    ("2 square metres", {}, Fraction(2), {"m": 2}),
-    ("2 cubic cm", {}, Fraction(2, 10**6), {"m": 3}),
-    ("0 °C", {}, Fraction("273.15"), {"K": 1}),
-    ("212 degrees Fahrenheit", {}, Fraction("373.15"), {"K": 1}),
-    ("9 °C/m", {}, Fraction(9), {"K": 1, "m": -1}),
-    ("9 °F/m", {}, Fraction(5), {"K": 1, "m": -1}),
-    ("5 % (w/w)", {}, Fraction(1, 20), {"wt": 1}),
-    ("3 m * s", {}, Fraction(3), {"m": 1, "s": 1}),
-    ("3 m/m", {}, Fraction(3), {}),
-    ("3 widgets", {}, Fraction(3), {"widgets": 1}),
-    ({"value": 3, "unit": "km"}, {}, Fraction(3000), {"m": 1}),
-    ({"value": 3}, {"unit": "km"}, Fraction(3000), {"m": 1}),
-    ("3 box", {"extra": {"box": (12, "kg")}}, Fraction(36), {"kg": 1}),
-    ("1" + " " * 198 + "m", {}, Fraction(1), {"m": 1}),
-    ("3 m) s", {}, None, None),
-    ("x" * 201, {}, None, None),
-    ({"value": [3], "unit": "m"}, {}, None, None),
-    ({"value": 3, "unit": 3}, {}, None, None),
-    (True, {}, None, None),
-    (math.inf, {}, None, None),
-    (math.nan, {}, None, None),
+    *((f"$2 {word}", {}, Fraction(2 * 10**12), {"USD": 1}) for word in ("trillion", "tn")), ("5 EUR", {}, Fraction(5), {"EUR": 1}),
+    ("1" + "0" * 197 + " m", {}, Fraction(10**197), {"m": 1}), ("1" + "0" * 198 + " m", {}, None, None),
+    ("3 k", {"unit": "m"}, Fraction(3), {"k": 1}), ("5 mA/cm2", {}, Fraction(50), {"A": 1, "m": -2}),
+    ("2 J/(mol K)", {}, Fraction(2), {"kg": 1, "m": 2, "s": -2, "mol": -1, "K": -1}), ("2 square metres", {}, Fraction(2), {"m": 2}),
+    ("2 cubic cm", {}, Fraction(2, 10**6), {"m": 3}), ("0 °C", {}, Fraction("273.15"), {"K": 1}),
+    ("212 degrees Fahrenheit", {}, Fraction("373.15"), {"K": 1}), ("9 °C/m", {}, Fraction(9), {"K": 1, "m": -1}),
+    ("9 °F/m", {}, Fraction(5), {"K": 1, "m": -1}), ("5 % (w/w)", {}, Fraction(1, 20), {"wt": 1}),
+    ("3 m * s", {}, Fraction(3), {"m": 1, "s": 1}), ("3 m/m", {}, Fraction(3), {}), ("3 widgets", {}, Fraction(3), {"widgets": 1}),
+    ({"value": 3, "unit": "km"}, {}, Fraction(3000), {"m": 1}), ({"value": 3}, {"unit": "km"}, Fraction(3000), {"m": 1}),
+    ("3 box", {"extra": {"box": (12, "kg")}}, Fraction(36), {"kg": 1}), ("1" + " " * 198 + "m", {}, Fraction(1), {"m": 1}),
+    ("3 m) s", {}, None, None), ("x" * 201, {}, None, None), ({"value": [3], "unit": "m"}, {}, None, None),
+    ({"value": 3, "unit": 3}, {}, None, None), (True, {}, None, None), (math.inf, {}, None, None), (math.nan, {}, None, None),
     ("m", {}, None, None),
-]
+]  # fmt: skip
 
 
 def test_texts() -> None:
@@ -166,3 +153,44 @@ def test_texts() -> None:
 def test_the_tables_are_read_as_they_are_written() -> None:
     """Again, with the same symbols, prefixes and words."""
     assert _read_tables() == (SYMBOLS, _PREFIXED, WORDS_OF_UNITS)
+
+
+def read_quantity(value: Any, unit: str, locale: str, extra: dict[str, Any]) -> list[Any] | None:
+    """Amount, dimension, unit and factor."""
+    found = parse_quantity(value, unit=unit, locale=locale, extra=extra)
+    return None if found is None else [str(found.amount), dict(found.dimension), found.unit, str(found.scale)]
+
+
+def describe(text: str) -> list[Any]:
+    """What the first character looks like and stands for, and what it is next to others."""
+    first = text[0]
+    shapes = [sorted(looks_like(first)), spelled_out(first), digits_only(f"5{text}6"), visible(text)]
+    return [*shapes, is_joined(first, text[1:2]), is_spaceless(first), is_visible(first)]
+
+
+def compare(gold: list[Any], predicted: list[Any]) -> list[Any]:
+    """Under each evaluator of SQL."""
+    sides = [list(map(tuple, side)) for side in (gold, predicted)]
+    bags = [equal_as_bags(*sides, ordered=ordered) for ordered in (False, True)]
+    return [equal_as_sets(*sides), *bags, round(soft_f1(*sides), 9)]
+
+
+def text_of(value: Any) -> str | None:
+    """None stays None."""
+    return None if value is None else str(value)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "moment": lambda *arguments: text_of(moment_of(*arguments)),
+    "days": lambda *arguments: (span := days_of(*arguments)) and list(map(str, span)),
+    "readings": lambda text: list(map(list, date_readings(text))), "instant": instant_of, "quantity": read_quantity, "clean": clean,
+    "shapes": describe, "rows": compare,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_recorded_results(name: str) -> None:
+    """Of each row the same result."""
+    rows = [row for row in map(json.loads, (CORPUS / "functions.jsonl").read_text(encoding="utf-8").splitlines()) if row[0] == name]
+    assert rows
+    assert [[*row[:2], FUNCTIONS[name](*row[1])] for row in rows] == rows
