@@ -43,7 +43,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         "compare/**/*.py",
         (
             *("tests/compare", "tests/conformance/test_recorded_data.py", "tests/scorers/test_parameters.py"),
-            *("tests/scorers/test_duckdb_match_big.py", "tests/trees/test_alignment.py", "tests/trees/test_best_fit.py"),
+            *("tests/scorers/test_duckdb_match_big.py", "tests/trees/test_alignment.py"),
             *("tests/analysis/leaderboard/test_margins.py", "tests/reports/test_clean.py"),
         ),
     ),
@@ -70,7 +70,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
             "tests/readers/test_metadata_names.py",
         ),
     ),
-    "plan": ("runs/plan.py", ("tests/runs/test_plan.py", "tests/runs/test_gold_queries.py", "tests/trees/test_schema_entrances.py")),
+    "plan": ("runs/plan.py", ("tests/runs/test_plan.py", "tests/runs/test_gold_queries.py", "tests/trees/test_schemas.py")),
     "ranking": (
         "analysis/leaderboard/*.py",
         (

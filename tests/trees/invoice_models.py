@@ -1,6 +1,6 @@
 """One invoice as a Pydantic model, as dataclasses and as TypedDicts; the tests import it, and copy it into gold folders."""
 
-from dataclasses import dataclass
+from dataclasses import make_dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -47,66 +47,14 @@ class Invoice(BaseModel):
     lines: list[Line]
 
 
-@dataclass
-class TaxFields:
-    """A tax of a line, without a key."""
-
-    rate: float
-    name: str
-
-
-@dataclass
-class LineFields:
-    """A line of an invoice, with a key."""
-
-    sku: str
-    quantity: int
-    unit: Unit
-    price: Decimal
-    taxes: list[TaxFields]
-
-
-@dataclass
-class InvoiceFields:
-    """An invoice."""
-
-    number: str
-    issued: date
-    kind: Literal["invoice", "credit note"]
-    total: Decimal
-    weight: float
-    is_open: bool
-    lines: list[LineFields]
-    paid_at: datetime | None = None
-    remark: str | None = None
-
-
-class TaxDict(TypedDict):
-    """A tax of a line, without a key."""
-
-    rate: float
-    name: str
-
-
-class LineDict(TypedDict):
-    """A line of an invoice, with a key."""
-
-    sku: str
-    quantity: int
-    unit: Unit
-    price: Decimal
-    taxes: list[TaxDict]
-
-
-class InvoiceDict(TypedDict, total=False):
-    """An invoice."""
-
-    number: str
-    issued: date
-    paid_at: datetime | None
-    kind: Literal["invoice", "credit note"]
-    total: Decimal
-    weight: float
-    is_open: bool
-    remark: str | None
-    lines: list[LineDict]
+# The same as dataclasses, where fields without a default come first, and as TypedDicts.
+TaxFields = make_dataclass("TaxFields", Tax.__annotations__.items())
+LineFields = make_dataclass("LineFields", {**Line.__annotations__, "taxes": list[TaxFields]}.items())  # type: ignore[valid-type]
+OPTIONAL = ("paid_at", "remark")
+NEEDED = [(name, hint) for name, hint in Invoice.__annotations__.items() if name not in (*OPTIONAL, "lines")]
+InvoiceFields = make_dataclass(
+    "InvoiceFields", [*NEEDED, ("lines", list[LineFields]), *((name, Invoice.__annotations__[name], None) for name in OPTIONAL)]
+)
+TaxDict = TypedDict("TaxDict", Tax.__annotations__)  # type: ignore[misc]
+LineDict = TypedDict("LineDict", {**Line.__annotations__, "taxes": list[TaxDict]})  # type: ignore[misc]
+InvoiceDict = TypedDict("InvoiceDict", {**Invoice.__annotations__, "lines": list[LineDict]}, total=False)  # type: ignore[misc]

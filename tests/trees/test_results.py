@@ -33,7 +33,7 @@ from evalsuite.trees.field_results import PathTotals, Tally, Totals, field_reaso
 from evalsuite.trees.json_schema import MAX_NODES, shorten, type_key
 from evalsuite.trees.json_values import ABSENT, Margin, canonical, canonical_order, inspect, number_in_text
 from evalsuite.trees.record_scoring import Lost, Scoring, in_step, read_broken
-from tests.trees.test_xeval_sound import TEXT, a_list, an_object
+from tests.trees.test_xeval import TEXT, a_list, an_object
 
 TABLE = Path(__file__).with_name("records.txt")
 
