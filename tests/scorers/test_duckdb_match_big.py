@@ -97,13 +97,10 @@ def test_packed_tables_get_the_verdicts_of_their_values(tmp_path: Path, case: An
 PLAIN = (["BIGINT", "DOUBLE", "VARCHAR"], [(1, 0.5, "a"), (2, 1.5, "b"), (3, 2.5, "c")])
 
 
-@pytest.mark.parametrize(
-    ("types", "cell", "packed"),
-    [
-        ("DOUBLE", math.nan, True), ("DOUBLE", math.inf, True), ("BIGINT", None, True), ("DATE", "infinity", False), ("HUGEINT", 1, False),
-        ("VARCHAR[]", ["a"], False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("types", "cell", "packed"), [
+    ("DOUBLE", math.nan, True), ("DOUBLE", math.inf, True), ("BIGINT", None, True), ("DATE", "infinity", False), ("HUGEINT", 1, False),
+    ("VARCHAR[]", ["a"], False),
+])  # fmt: skip
 def test_odd_cells_are_compared_as_values(tmp_path: Path, types: str, cell: Any, packed: bool) -> None:
     """NULL, NaN and infinity have a text; dates beyond Python's range and types beyond the plain ones do not."""
     gold, answer = (make(tmp_path / name, [types], [(cell,), (cell,)]) for name in ("gold.duckdb", "answer.duckdb"))

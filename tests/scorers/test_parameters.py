@@ -107,24 +107,21 @@ def test_what_a_parameter_changes(
     assert name != "string_match" or found[1] != (0, 1) or score.flip.startswith("exclude inside a word: ")
 
 
-@pytest.mark.parametrize(
-    ("header", "delimiter", "hint"),
-    [
-        ("a,b", ";", "'a,b' is one column: is the delimiter a comma? fields must be separated by semicolons"),
-        ("a;b", "#", "'a;b' is one column: is the delimiter a semicolon? fields must be separated by '#'"),
-        ("a;b", ",", "'a;b' is one column: is the delimiter a semicolon? fields must be separated by commas"),
-        ("a;b", ";", ""),
-        ("a^b", ",", "'a^b' is one column: is the delimiter a caret? fields must be separated by commas"),
-        ("a\x01b", ",", "'a\\x01b' is one column: is the delimiter a Ctrl-A character? fields must be separated by commas"),
-        *(("\\begin{tabular}{ll}", ",", "LaTeX"), ("\\beginning", ",", "")),
-        *(("[", ",", "JSON"), ('{"id": 1', ",", "JSON"), ('[{"id": 1', ",", "JSON"), ("[1,2]", ",", "JSON"), ("[1] share", ",", "")),
-        *(("[{'id': 1}]", ",", "a Python list or dict"), ("```csv", ",", "a Markdown code block"), ("| id | a |", ",", "a Markdown table")),
-        *(("+----+", ",", "a table drawn with lines"), ("┌──┬──┐", ",", "a table drawn with lines"), ("+1 day", ",", "")),
-        *(("<!DOCTYPE html>", ",", "HTML or XML"), ('<table border="1">', ",", "HTML or XML"), ("<NA>", ",", ""), ("< 5", ",", "")),
-        *(("SELECT a FROM t", ",", "SQL"), ("insert into t values (1)", ",", "SQL"), ("Select one", ",", "")),
-        *(("sep=;", ",", "Excel's `sep=` line"), ("i\0d\0", ",", "UTF-16 without a byte order mark")),
-    ],
-)
+@pytest.mark.parametrize(("header", "delimiter", "hint"), [
+    ("a,b", ";", "'a,b' is one column: is the delimiter a comma? fields must be separated by semicolons"),
+    ("a;b", "#", "'a;b' is one column: is the delimiter a semicolon? fields must be separated by '#'"),
+    ("a;b", ",", "'a;b' is one column: is the delimiter a semicolon? fields must be separated by commas"),
+    ("a;b", ";", ""),
+    ("a^b", ",", "'a^b' is one column: is the delimiter a caret? fields must be separated by commas"),
+    ("a\x01b", ",", "'a\\x01b' is one column: is the delimiter a Ctrl-A character? fields must be separated by commas"),
+    *(("\\begin{tabular}{ll}", ",", "LaTeX"), ("\\beginning", ",", "")),
+    *(("[", ",", "JSON"), ('{"id": 1', ",", "JSON"), ('[{"id": 1', ",", "JSON"), ("[1,2]", ",", "JSON"), ("[1] share", ",", "")),
+    *(("[{'id': 1}]", ",", "a Python list or dict"), ("```csv", ",", "a Markdown code block"), ("| id | a |", ",", "a Markdown table")),
+    *(("+----+", ",", "a table drawn with lines"), ("┌──┬──┐", ",", "a table drawn with lines"), ("+1 day", ",", "")),
+    *(("<!DOCTYPE html>", ",", "HTML or XML"), ('<table border="1">', ",", "HTML or XML"), ("<NA>", ",", ""), ("< 5", ",", "")),
+    *(("SELECT a FROM t", ",", "SQL"), ("insert into t values (1)", ",", "SQL"), ("Select one", ",", "")),
+    *(("sep=;", ",", "Excel's `sep=` line"), ("i\0d\0", ",", "UTF-16 without a byte order mark")),
+])  # fmt: skip
 def test_a_file_in_another_form_is_named(header: str, delimiter: str, hint: str) -> None:
     """A wrong table of one column whose name is the beginning of another format, or contains another delimiter, is said to be that."""
     answer, gold = (
@@ -147,25 +144,22 @@ DRAWN, LINES, FIRST = (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        *(("id  name\n--  ----\n1   Oslo\n", DRAWN), (" id | name\n----+------\n  1 | Oslo\n", DRAWN), ("a\n-----\n--\n", "")),
-        *(("   id = 1\n name = Oslo\n", LINES), ("a = 1\nb = 2\n", ""), (" a = 1\n long = 2\n", "")),
-        *(("- id: 1\n  name: Oslo\n", "the file begins like YAML"), ("- id: 1\n- id: 2\n", "")),
-        *(("Here it is:\n```csv\n1\n", "the file contains the line '```csv'"), ("a,b\n```,```\n", ""), ("a;b\nOslo\n", "")),
-        *((OF_GOLD.partition("\n")[2], f"{FIRST} as the names of the columns, has the values of row 1 of gold"), ("1,Oslo,True,y\n", "")),
-        ("1,Oslo,1,\n", f"{FIRST} as the names of the columns, has the values of row 1 of gold"),
-        *((f"Cities,,,\n{OF_GOLD}", "row 1 has the names of gold's columns"), ("Cities,,,\nid,name,active,other\n", "")),
-        *((f"{OF_GOLD}(2 rows),,,\n", "the last line '(2 rows)', which"), (f"{OF_GOLD}(3 rows),,,\n", ""), (f"{OF_GOLD}(2 rows),,1,\n",
-            "")),
-        (OF_GOLD.replace("True", "t").replace("False", "f"),
-            "'active' that differs is 't' where gold has True or 'f' where gold has False"),
-        (OF_GOLD.replace("True", "no").replace("False", "yes"), ""),
-        (OF_GOLD.replace("True,", "True,(null)"), "each cell of 'note' that differs is '(null)' where gold is empty"),
-        (OF_GOLD.replace("True,", "True,-").replace(",x", ",y"), ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "hint"), [
+    *(("id  name\n--  ----\n1   Oslo\n", DRAWN), (" id | name\n----+------\n  1 | Oslo\n", DRAWN), ("a\n-----\n--\n", "")),
+    *(("   id = 1\n name = Oslo\n", LINES), ("a = 1\nb = 2\n", ""), (" a = 1\n long = 2\n", "")),
+    *(("- id: 1\n  name: Oslo\n", "the file begins like YAML"), ("- id: 1\n- id: 2\n", "")),
+    *(("Here it is:\n```csv\n1\n", "the file contains the line '```csv'"), ("a,b\n```,```\n", ""), ("a;b\nOslo\n", "")),
+    *((OF_GOLD.partition("\n")[2], f"{FIRST} as the names of the columns, has the values of row 1 of gold"), ("1,Oslo,True,y\n", "")),
+    ("1,Oslo,1,\n", f"{FIRST} as the names of the columns, has the values of row 1 of gold"),
+    *((f"Cities,,,\n{OF_GOLD}", "row 1 has the names of gold's columns"), ("Cities,,,\nid,name,active,other\n", "")),
+    *((f"{OF_GOLD}(2 rows),,,\n", "the last line '(2 rows)', which"), (f"{OF_GOLD}(3 rows),,,\n", ""), (f"{OF_GOLD}(2 rows),,1,\n",
+        "")),
+    (OF_GOLD.replace("True", "t").replace("False", "f"),
+        "'active' that differs is 't' where gold has True or 'f' where gold has False"),
+    (OF_GOLD.replace("True", "no").replace("False", "yes"), ""),
+    (OF_GOLD.replace("True,", "True,(null)"), "each cell of 'note' that differs is '(null)' where gold is empty"),
+    (OF_GOLD.replace("True,", "True,-").replace(",x", ",y"), ""),
+])  # fmt: skip
 def test_a_file_that_shows_why_it_is_wrong(text: str, hint: str) -> None:
     """Two lines of another form, lines that are no rows, and other words for true, false and empty; a file that is only like one is not."""
     answer, gold = (read_csv_table(BytesIO(data.encode()), name="r.csv", limits=DEFAULT_LIMITS) for data in (text, OF_GOLD))
@@ -215,15 +209,12 @@ SCHEMA = {"a": "string", "b": {"c": "string", "d": "integer"}}
 LEAVES = {"a": "levenshtein", "b": {"c": "exact_match", "d": "exact_match"}}
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"leaves_metrics": LEAVES},
-        {"leaves_metrics": LEAVES, "exclusive": True},
-        {"hierarchical": True},
-        {"types_metrics": {"string": "levenshtein"}},
-    ],
-)
+@pytest.mark.parametrize("options", [
+    {"leaves_metrics": LEAVES},
+    {"leaves_metrics": LEAVES, "exclusive": True},
+    {"hierarchical": True},
+    {"types_metrics": {"string": "levenshtein"}},
+])  # fmt: skip
 def test_options_of_tree_score(options: dict[str, Any]) -> None:
     """Both rules' scores are those of the function with the option, and others without it."""
     scored = SCORERS.load("tree_score").score
@@ -259,15 +250,12 @@ def test_compat_of_tree_match() -> None:
     assert (compat.official, compat.strict) == pytest.approx((1 / 51, 1 / 51))
 
 
-@pytest.mark.parametrize(
-    ("n_golds", "options", "why"),
-    [
-        (2, {"condition_cols": [[0]]}, "condition_cols has 1 value for 2 tables"),
-        (1, {"ignore_orders": [True, False]}, "ignore_orders has 2 values for 1 table"),
-        (0, {}, "gold names no file"),
-        (2, {"condition_cols": [], "ignore_orders": []}, ""),
-    ],
-)
+@pytest.mark.parametrize(("n_golds", "options", "why"), [
+    (2, {"condition_cols": [[0]]}, "condition_cols has 1 value for 2 tables"),
+    (1, {"ignore_orders": [True, False]}, "ignore_orders has 2 values for 1 table"),
+    (0, {}, "gold names no file"),
+    (2, {"condition_cols": [], "ignore_orders": []}, ""),
+])  # fmt: skip
 def test_lists_of_tables_match_have_an_entry_a_table(n_golds: int, options: dict[str, Any], why: str) -> None:
     """Where one has not, the official rules cannot judge, and say which; an empty list is none."""
     table = Table(header=("a",), columns=(("1", "2"),), n_rows=2)
@@ -353,25 +341,22 @@ def a_result(*rows: tuple[Any, ...], header: str = "ab") -> Table:
     return Table(header=tuple(header), columns=tuple(zip(*rows, strict=True)), n_rows=len(rows), types=("INTEGER",) * len(header))
 
 
-@pytest.mark.parametrize(
-    ("evaluator", "gold", "rows", "others", "official", "strict", "why"),
-    [
-        ("bird-ex", "SELECT a, b", [(1, 2), (1, 2)], [(1, 2)], 1, 0, "the same set of rows: 2 rows"),
-        ("bird-ex", "SELECT a, b", [(1, 2), (3, 4)], [(3, 4), (5, 6)], 0, 0,
-            "1 of gold's 2 distinct rows is not among the answer's, 1 of its own"),
-        ("bird-ex", "SELECT a, b", [(1, 2), (3, 4)], [(5, 6)], 0, 0,
-            "2 of gold's 2 distinct rows are not among the answer's, 1 of its own"),
-        ("test-suite", "SELECT a, b", [(1, 2), (3, 4)], [(3, 4), (1, 2)], 1, 1, "the same rows: 2 rows"),
-        ("test-suite", "SELECT a, b", [(1, 2), (1, 2)], [(1, 2)], 0, 0, "1 row, gold's query gives 2: the distinct ones are the same"),
-        ("test-suite", "SELECT a, b", [(1, 2), (1, 2), (3, 4)], [(1, 2), (3, 4), (3, 4)], *(0, 0,
-            "the same distinct rows, in other numbers")),
-        ("test-suite", "SELECT a, b Order By a", [(1, 2), (3, 4)], [(3, 4), (1, 2)], 0, 0, "the same rows in another order than gold's"),
-        ("test-suite", "SELECT a, b Order By a", [(1, 2), (3, 4), (3, 4)], [(1, 2), (1, 2), (3, 4)], 0, 0,
-            "the same distinct rows, in other numbers"),
-        ("test-suite", "SELECT a, b ORDER BY a", [(1, 2), (3, 4)], [(1, 2), (3, 4)], 1, 1, "rows in gold's order: 2 rows"),
-        ("test-suite", "SELECT a, b ORDER BY a", [(1, 2), (1, 3)], [(1, 3), (1, 2)], 0, 1, "the same rows in another order than gold's"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("evaluator", "gold", "rows", "others", "official", "strict", "why"), [
+    ("bird-ex", "SELECT a, b", [(1, 2), (1, 2)], [(1, 2)], 1, 0, "the same set of rows: 2 rows"),
+    ("bird-ex", "SELECT a, b", [(1, 2), (3, 4)], [(3, 4), (5, 6)], 0, 0,
+        "1 of gold's 2 distinct rows is not among the answer's, 1 of its own"),
+    ("bird-ex", "SELECT a, b", [(1, 2), (3, 4)], [(5, 6)], 0, 0,
+        "2 of gold's 2 distinct rows are not among the answer's, 1 of its own"),
+    ("test-suite", "SELECT a, b", [(1, 2), (3, 4)], [(3, 4), (1, 2)], 1, 1, "the same rows: 2 rows"),
+    ("test-suite", "SELECT a, b", [(1, 2), (1, 2)], [(1, 2)], 0, 0, "1 row, gold's query gives 2: the distinct ones are the same"),
+    ("test-suite", "SELECT a, b", [(1, 2), (1, 2), (3, 4)], [(1, 2), (3, 4), (3, 4)], *(0, 0,
+        "the same distinct rows, in other numbers")),
+    ("test-suite", "SELECT a, b Order By a", [(1, 2), (3, 4)], [(3, 4), (1, 2)], 0, 0, "the same rows in another order than gold's"),
+    ("test-suite", "SELECT a, b Order By a", [(1, 2), (3, 4), (3, 4)], [(1, 2), (1, 2), (3, 4)], 0, 0,
+        "the same distinct rows, in other numbers"),
+    ("test-suite", "SELECT a, b ORDER BY a", [(1, 2), (3, 4)], [(1, 2), (3, 4)], 1, 1, "rows in gold's order: 2 rows"),
+    ("test-suite", "SELECT a, b ORDER BY a", [(1, 2), (1, 3)], [(1, 3), (1, 2)], 0, 1, "the same rows in another order than gold's"),
+])  # fmt: skip
 def test_the_reasons_of_query_pairs(
     evaluator: str, gold: str, rows: list[tuple[int, int]], others: list[tuple[int, int]], official: int, strict: int, why: str
 ) -> None:
@@ -391,18 +376,15 @@ def test_the_reasons_of_query_pairs(
     assert (half.details["soft_f1"], several.details["soft_f1"]) == (0.666667, 1)
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"post_process": ["odd"]}, "unknown post-processor 'odd': reclassify_nulls or propagate_batch_errors"),
-        ({"post_process": [{"reclassify_nulls": {"odd": 1}}]}, "unknown post-processor {'reclassify_nulls': {'odd': 1}}: "),
-        ({"post_process": [{}]}, "unknown post-processor {}: "),
-        ({"post_process": [{"propagate_batch_errors": {"a": 1}}]}, "unknown post-processor {'propagate_batch_errors': {'a': 1}}: "),
-        ({"compounds": [{"name": "exact", "fields": ["a"], "primary": "a"}]}, "is built in and cannot be replaced"),
-        ({"compounds": [{"fields": ["a"]}]}, "compound {'fields': ['a']}: lacks primary; write {'fields': ['value', 'unit'], "),
-        ({"gold": []}, "no schema can be inferred from gold: "),
-    ],
-)
+@pytest.mark.parametrize(("options", "why"), [
+    ({"post_process": ["odd"]}, "unknown post-processor 'odd': reclassify_nulls or propagate_batch_errors"),
+    ({"post_process": [{"reclassify_nulls": {"odd": 1}}]}, "unknown post-processor {'reclassify_nulls': {'odd': 1}}: "),
+    ({"post_process": [{}]}, "unknown post-processor {}: "),
+    ({"post_process": [{"propagate_batch_errors": {"a": 1}}]}, "unknown post-processor {'propagate_batch_errors': {'a': 1}}: "),
+    ({"compounds": [{"name": "exact", "fields": ["a"], "primary": "a"}]}, "is built in and cannot be replaced"),
+    ({"compounds": [{"fields": ["a"]}]}, "compound {'fields': ['a']}: lacks primary; write {'fields': ['value', 'unit'], "),
+    ({"gold": []}, "no schema can be inferred from gold: "),
+])  # fmt: skip
 def test_steps_that_tree_match_does_not_know(options: dict[str, Any], why: str) -> None:
     """They are gold's fault, with what was written, and so is gold without a record, of which no schema can be inferred."""
     with pytest.raises(FaultError) as refused:
@@ -501,17 +483,14 @@ def test_scores(name: str, prediction: str, parameters: dict[str, Any], expected
     json.dumps(dict(score.details))
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("exact_match", {"gold": []}), ("f1", {"gold": "a", "variant": "issue_set", "tokens": "char"}),
-        ("jaro_winkler", {"gold": "a", "prefix_weight": 0.3}),
-        *(("ter", {"gold": "a", "scale": scale}) for scale in ([100, 0], [5, 5], [5], [0, 5, 9])),
-        ("python_unit_testing", {"gold": "a", "memory_mib": 63}), ("pass_at_k", {"gold": "a", "memory_mib": 1}),
-        ("pass_at_k", {"gold": "a", "k": 0}), ("composite", {"gold": "a", "parts": [{"ter": {}}]}),
-        ("composite", {"gold": "a", "parts": []}), ("composite", {"gold": "a", "parts": ["exact"]}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "parameters"), [
+    ("exact_match", {"gold": []}), ("f1", {"gold": "a", "variant": "issue_set", "tokens": "char"}),
+    ("jaro_winkler", {"gold": "a", "prefix_weight": 0.3}),
+    *(("ter", {"gold": "a", "scale": scale}) for scale in ([100, 0], [5, 5], [5], [0, 5, 9])),
+    ("python_unit_testing", {"gold": "a", "memory_mib": 63}), ("pass_at_k", {"gold": "a", "memory_mib": 1}),
+    ("pass_at_k", {"gold": "a", "k": 0}), ("composite", {"gold": "a", "parts": [{"ter": {}}]}),
+    ("composite", {"gold": "a", "parts": []}), ("composite", {"gold": "a", "parts": ["exact"]}),
+])  # fmt: skip
 def test_bad_gold_is_found_before_the_run(name: str, parameters: dict[str, Any]) -> None:
     """What the metric would refuse is a problem of gold."""
     assert [problem.code for problem in check_parameters(SCORERS.load(name), parameters)] == ["BAD_SPEC"]

@@ -379,8 +379,7 @@ def test_fields_of_all_pairs_are_those_of_each_pair(compat: bool) -> None:
 TOLERANCES = [{"rel": 0.5}, {"abs": 1}, {"rel": 0.5, "abs": 1}]
 COLUMNS: list[list[Any]] = [
     [0, 1, 2, -1, 2**53, -(2**53)], [0.0, 1.0, 1.5, -1.0, 3.0, 2.0**53], [2**53 + 1, 2**53, 10**400, 1], [NAN, 1.0, INF, -INF, 1],
-    [NAN, "a", None],
-    ["a", "A", "\u00e9", "e\u0301", ""], [None, True, False, 0, 1, 1.0, "1", "x"], [[1], [True], {"a": 1}, 1, "1"],
+    [NAN, "a", None], ["a", "A", "\u00e9", "e\u0301", ""], [None, True, False, 0, 1, 1.0, "1", "x"], [[1], [True], {"a": 1}, 1, "1"],
     [1e308, -1e308, 5e-324, 0.0],
 ]  # fmt: skip
 

@@ -87,19 +87,16 @@ def test_gold_accepts_itself(name: str) -> None:
 NAN, INF = math.nan, math.inf
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "pairs"),
-    [
-        ("exact", {}, [([1], [True], None), (1, 1.0, "mismatch"), (1, 1, None)]),
-        ("numeric", {}, [(None, None, None), (None, 5, "type_error"), (5, None, "type_error"), ("1_0", 10, None), (True, 1, None),
-                         ("x", 1, "type_error"), ([1], 1, "type_error"), (1, 2, "values differ without tolerance")]),
-        ("numeric", {}, [(NAN, NAN, None), (NAN, 1, "type_error"), (1, NAN, "type_error"), (INF, INF, None)]),
-        ("numeric", {"tolerance": {"rel": 0.1}}, [(INF, INF, None), (10, 11, None), (0, 0.1, None), (-10, -11, None),
-                                                  (0, 0.2, "relative error exceeds 0.1"), (-10, -11.5, "relative error exceeds 0.1")]),
-        ("numeric", {"tolerance": {"abs": 1}}, [(10, 11, None), (11, 10, None), (10, 12, "absolute error exceeds 1")]),
-        ("oneof", {"values": ["a", 1]}, [("z", "a", None), ("a", "z", "no match in values"), ("a", True, None)]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "options", "pairs"), [
+    ("exact", {}, [([1], [True], None), (1, 1.0, "mismatch"), (1, 1, None)]),
+    ("numeric", {}, [(None, None, None), (None, 5, "type_error"), (5, None, "type_error"), ("1_0", 10, None), (True, 1, None),
+                     ("x", 1, "type_error"), ([1], 1, "type_error"), (1, 2, "values differ without tolerance")]),
+    ("numeric", {}, [(NAN, NAN, None), (NAN, 1, "type_error"), (1, NAN, "type_error"), (INF, INF, None)]),
+    ("numeric", {"tolerance": {"rel": 0.1}}, [(INF, INF, None), (10, 11, None), (0, 0.1, None), (-10, -11, None),
+                                              (0, 0.2, "relative error exceeds 0.1"), (-10, -11.5, "relative error exceeds 0.1")]),
+    ("numeric", {"tolerance": {"abs": 1}}, [(10, 11, None), (11, 10, None), (10, 12, "absolute error exceeds 1")]),
+    ("oneof", {"values": ["a", 1]}, [("z", "a", None), ("a", "z", "no match in values"), ("a", True, None)]),
+])  # fmt: skip
 def test_the_reference_s_comparators(name: str, options: Any, pairs: Any) -> None:
     """Python's equality, `float()` of anything, and values without regard to gold."""
     for gold, answer, reason in pairs:
@@ -138,33 +135,30 @@ UNIT, PATTERN, VALUES = (
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "key", "fine", "wrong", "problem"),
-    [
-        ("numeric", "tolerance", [None, {}, {"abs": None}, {"rel": 1, "abs": 0.5}], [5, [], "1"], TOLERANCE),
-        ("numeric", "tolerance", [], [{"abs": "1"}, {"abs": True, "rel": "1"}], "tolerance 'abs' must be a number"),
-        ("numeric", "tolerance", [], [{"rel": True}, {"abs": 1, "rel": "1"}], "tolerance 'rel' must be a number"),
-        ("numeric", "locale", ["", "de", "de_DE", "en-GB", "fr-CA"], ["xx"], LOCALE),
-        ("numeric", "locale", [], [5, None], TEXT),
-        ("oneof", "values", [[], ["a"]], ["a", 5, None], VALUES),
-        ("oneof", "groups", [[["a"]]], [["a"], 5, [["a"], "b"]], LISTS),
-        ("oneof", "groups", [], [[]], VALUES),
-        ("date", "formats", [[], ["%d"]], ["x", [1], ["%d", None]], LIST),
-        ("date", "days", [0, 2.5], [-1, -0.5, True, INF, NAN, "1", None], AT_LEAST),
-        ("datetime", "seconds", [0], [-1], AT_LEAST),
-        ("quantity", "unit", ["", "m"], [5, None], TEXT),
-        ("quantity", "units", [], [5, None, ["a"]], UNIT),
-        ("quantity", "units", [{}, {"units": [1, "m"]}, {"units": [0.5, "m"]}],
-         [{"units": entry} for entry in ([1], [1, 2], ["1", "m"], [1, "m", 2], "m", [True, "m"])], UNIT),
-        ("quantity", "rel", [0], [-0.1], AT_LEAST),
-        ("regex", "pattern", ["a"], ["(", 5, None], PATTERN),
-        ("set", "separator", [";"], [5], TEXT),
-        ("set", "separator", [], [""], "'separator' must not be empty"),
-        ("text", "long", [0, 100], [-1], AT_LEAST),
-        ("number_or_text", "tolerance", [{"rel": 1}], [5], TOLERANCE),
-        ("regex", "ignore_case", [True, 5], [], ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "key", "fine", "wrong", "problem"), [
+    ("numeric", "tolerance", [None, {}, {"abs": None}, {"rel": 1, "abs": 0.5}], [5, [], "1"], TOLERANCE),
+    ("numeric", "tolerance", [], [{"abs": "1"}, {"abs": True, "rel": "1"}], "tolerance 'abs' must be a number"),
+    ("numeric", "tolerance", [], [{"rel": True}, {"abs": 1, "rel": "1"}], "tolerance 'rel' must be a number"),
+    ("numeric", "locale", ["", "de", "de_DE", "en-GB", "fr-CA"], ["xx"], LOCALE),
+    ("numeric", "locale", [], [5, None], TEXT),
+    ("oneof", "values", [[], ["a"]], ["a", 5, None], VALUES),
+    ("oneof", "groups", [[["a"]]], [["a"], 5, [["a"], "b"]], LISTS),
+    ("oneof", "groups", [], [[]], VALUES),
+    ("date", "formats", [[], ["%d"]], ["x", [1], ["%d", None]], LIST),
+    ("date", "days", [0, 2.5], [-1, -0.5, True, INF, NAN, "1", None], AT_LEAST),
+    ("datetime", "seconds", [0], [-1], AT_LEAST),
+    ("quantity", "unit", ["", "m"], [5, None], TEXT),
+    ("quantity", "units", [], [5, None, ["a"]], UNIT),
+    ("quantity", "units", [{}, {"units": [1, "m"]}, {"units": [0.5, "m"]}],
+     [{"units": entry} for entry in ([1], [1, 2], ["1", "m"], [1, "m", 2], "m", [True, "m"])], UNIT),
+    ("quantity", "rel", [0], [-0.1], AT_LEAST),
+    ("regex", "pattern", ["a"], ["(", 5, None], PATTERN),
+    ("set", "separator", [";"], [5], TEXT),
+    ("set", "separator", [], [""], "'separator' must not be empty"),
+    ("text", "long", [0, 100], [-1], AT_LEAST),
+    ("number_or_text", "tolerance", [{"rel": 1}], [5], TOLERANCE),
+    ("regex", "ignore_case", [True, 5], [], ""),
+])  # fmt: skip
 def test_what_is_said_of_an_option(name: str, key: str, fine: list[Any], wrong: list[Any], problem: str) -> None:
     """Each option takes what its comparator can use, at its bounds too; anything else is named, with what is expected."""
     assert [problem_of(name, {key: value}) for value in fine] == [None] * len(fine)
@@ -178,30 +172,27 @@ def test_what_is_said_of_an_option(name: str, key: str, fine: list[Any], wrong: 
 CONVERT = "type_convert needs 'to': float, int, str or bool"
 
 
-@pytest.mark.parametrize(
-    ("name", "params", "pairs", "problem"),
-    [
-        ("lowercase", {}, [("Ab", "ab"), (None, None), (5, "string required, got int")], None),
-        ("strip", {}, [(" a b ", "a b"), (None, None), ([], "string required, got list")], None),
-        ("normalize_whitespace", {}, [(" a \n b ", "a b"), (None, None)], None),
-        ("sort_tokens", {}, [("b  a c", "a b c"), (None, None)], None),
-        ("round_digits", {"digits": 1}, [(0.25, 0.2), (0.35, 0.3), (5, 5), (None, None), ("1", "number required, got str")], None),
-        ("round_digits", {"digits": -1}, [(15, 20), (25, 20)], None),
-        ("round_digits", {}, [(1.5, "'digits' is missing"), (None, None)], "round_digits needs an integer 'digits'"),
-        ("round_digits", {"digits": True}, [], "round_digits needs an integer 'digits'"),
-        ("round_digits", {"digits": "1"}, [(0.25, 0.2)], "round_digits needs an integer 'digits'"),
-        ("type_convert", {"to": "int"}, [("5", 5), (5.9, 5), (None, None), ("x", "cannot convert str to int")], None),
-        ("type_convert", {"to": "float"}, [("5", 5.0), ([], "cannot convert list to float")], None),
-        ("type_convert", {"to": "str"}, [(5, "5")], None),
-        ("type_convert", {"to": "bool"}, [(" TRUE ", True), ("0", False), ("1", True), ("false", False), (1, True), (0, False),
-            (True, True),
-            (False, False), ("yes", "cannot convert str to bool"), (2, "cannot convert int to bool"), (1.0, "cannot convert float to bool"),
-            ([], "cannot convert list to bool")], None),
-        ("type_convert", {"to": "date"}, [("5", "unknown target type 'date'"), (None, None)], CONVERT),
-        ("type_convert", {"to": ["int"]}, [("5", "unknown target type ['int']")], CONVERT),
-        ("type_convert", {}, [("5", "'to' is missing"), (None, None)], CONVERT),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "params", "pairs", "problem"), [
+    ("lowercase", {}, [("Ab", "ab"), (None, None), (5, "string required, got int")], None),
+    ("strip", {}, [(" a b ", "a b"), (None, None), ([], "string required, got list")], None),
+    ("normalize_whitespace", {}, [(" a \n b ", "a b"), (None, None)], None),
+    ("sort_tokens", {}, [("b  a c", "a b c"), (None, None)], None),
+    ("round_digits", {"digits": 1}, [(0.25, 0.2), (0.35, 0.3), (5, 5), (None, None), ("1", "number required, got str")], None),
+    ("round_digits", {"digits": -1}, [(15, 20), (25, 20)], None),
+    ("round_digits", {}, [(1.5, "'digits' is missing"), (None, None)], "round_digits needs an integer 'digits'"),
+    ("round_digits", {"digits": True}, [], "round_digits needs an integer 'digits'"),
+    ("round_digits", {"digits": "1"}, [(0.25, 0.2)], "round_digits needs an integer 'digits'"),
+    ("type_convert", {"to": "int"}, [("5", 5), (5.9, 5), (None, None), ("x", "cannot convert str to int")], None),
+    ("type_convert", {"to": "float"}, [("5", 5.0), ([], "cannot convert list to float")], None),
+    ("type_convert", {"to": "str"}, [(5, "5")], None),
+    ("type_convert", {"to": "bool"}, [(" TRUE ", True), ("0", False), ("1", True), ("false", False), (1, True), (0, False),
+        (True, True),
+        (False, False), ("yes", "cannot convert str to bool"), (2, "cannot convert int to bool"), (1.0, "cannot convert float to bool"),
+        ([], "cannot convert list to bool")], None),
+    ("type_convert", {"to": "date"}, [("5", "unknown target type 'date'"), (None, None)], CONVERT),
+    ("type_convert", {"to": ["int"]}, [("5", "unknown target type ['int']")], CONVERT),
+    ("type_convert", {}, [("5", "'to' is missing"), (None, None)], CONVERT),
+])  # fmt: skip
 def test_transforms(name: str, params: Any, pairs: Any, problem: str | None) -> None:
     """Each gives its value, null for null, or says what it cannot take; parameters are checked before."""
     assert check_transform(name, params) == problem
@@ -311,24 +302,21 @@ def judged(compare: Any, gold: Any, answer: Any, schema: Any = None, **options: 
     return [(r.path, r.status, r.score, r.reason) for r in record.field_results], [fault.detail for fault in result.faults]
 
 
-@pytest.mark.parametrize(
-    ("given", "rows", "faults"),
-    [
-        ([ComparatorResult(1.0), ComparatorResult(0.5, "own", "half")],
-         [("a", "match", 1.0, None), ("b", "mismatch", 0.5, "half")], []),
-        ([ComparatorResult(0.9, "own", "no", skip=True), None], [("a", "skipped", 0.0, "no"), ("b", "batch_error", 0.0, None)], []),
-        ([ComparatorResult(1.0)], [("a", "match", 1.0, None), ("b", "batch_error", 0.0, None)], []),
-        ([ComparatorResult(1.0)] * 3, [("a", "match", 1.0, None), ("b", "match", 1.0, None)], []),
-        ([1, ComparatorResult(1.5)],
-         [("a", "batch_error", 0.0, "comparator own gave int, expected a ComparatorResult"),
-          ("b", "batch_error", 0.0, "comparator own gave 1.5, expected a number in [0, 1]")],
-         ["comparator own gave int, expected a ComparatorResult", "comparator own gave 1.5, expected a number in [0, 1]"]),
-        ([Fault(code="JUDGE_FAILED", detail="no route"), ComparatorResult(0.0)],
-         [("a", "batch_error", 0.0, "no route"), ("b", "mismatch", 0.0, None)], ["no route"]),
-        (5, [("a", "batch_error", 0.0, "comparator own gave int, expected a list"),
-             ("b", "batch_error", 0.0, "comparator own gave int, expected a list")], ["comparator own gave int, expected a list"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "rows", "faults"), [
+    ([ComparatorResult(1.0), ComparatorResult(0.5, "own", "half")],
+     [("a", "match", 1.0, None), ("b", "mismatch", 0.5, "half")], []),
+    ([ComparatorResult(0.9, "own", "no", skip=True), None], [("a", "skipped", 0.0, "no"), ("b", "batch_error", 0.0, None)], []),
+    ([ComparatorResult(1.0)], [("a", "match", 1.0, None), ("b", "batch_error", 0.0, None)], []),
+    ([ComparatorResult(1.0)] * 3, [("a", "match", 1.0, None), ("b", "match", 1.0, None)], []),
+    ([1, ComparatorResult(1.5)],
+     [("a", "batch_error", 0.0, "comparator own gave int, expected a ComparatorResult"),
+      ("b", "batch_error", 0.0, "comparator own gave 1.5, expected a number in [0, 1]")],
+     ["comparator own gave int, expected a ComparatorResult", "comparator own gave 1.5, expected a number in [0, 1]"]),
+    ([Fault(code="JUDGE_FAILED", detail="no route"), ComparatorResult(0.0)],
+     [("a", "batch_error", 0.0, "no route"), ("b", "mismatch", 0.0, None)], ["no route"]),
+    (5, [("a", "batch_error", 0.0, "comparator own gave int, expected a list"),
+         ("b", "batch_error", 0.0, "comparator own gave int, expected a list")], ["comparator own gave int, expected a list"]),
+])  # fmt: skip
 def test_what_a_batch_gives(given: Any, rows: Any, faults: Any) -> None:
     """A result for each field in order; one that is missing, None or no result leaves its field without a verdict, and says why."""
 
@@ -388,32 +376,29 @@ def item(path: str, gold: Any, answer: Any, one_sided: tuple[str, ...] | None = 
 MISSING, MATCH, WRONG = "incomplete compound (missing {})", "compound: match", "compound: mismatch"
 
 
-@pytest.mark.parametrize(
-    ("rule", "items", "expected"),
-    [
-        ("all_equal", [item("v", 1, 1), item("u", "m", "m")], [(1.0, MATCH), "compound with v"]),
-        ("all_equal", [item("v", 1, 1), item("u", "m", "M")], [(0.0, WRONG), "compound with v"]),
-        ("all_equal", [item("v", 1, True), item("u", "m", "m")], [(0.0, WRONG), "compound with v"]),
-        ("casefold", [item("v", 1, "1"), item("u", "m", "M")], [(1.0, MATCH), "compound with v"]),
-        ("fraction", [item("v", 1, 2), item("u", "m", "m")], [(0.5, WRONG), "compound with v"]),
-        ("all_equal", [item("u", "m", "m")], [(1.0, MATCH)]),
-        ("all_equal", [item("u", "m", "m", ("v",))], [(0.0, MISSING.format(["v"]))]),
-        ("all_equal", [item("v", 1, 1, ("u", "w")), item("w", 1, 1, ("u", "w"))],
-         [(0.0, MISSING.format(["u", "w"])), "compound with v"]),
-        ("all_equal", [item("z", 1, 1), item("z.q", 1, 2)],
-         [(1.0, "not a part of this compound: z"), (0.0, "not a part of this compound: q")]),
-        ("all_equal", [item("o.v", 1, 1), item("o.u/x", 1, 2)], [(1.0, MATCH), (0.0, "not a part of this compound: u/x")]),
-        ("all_equal", [item("a.v", 1, 1), item("b.v", 1, 2), item("a.u", 3, 3), item("b.u", 4, 4)],
-         [(1.0, MATCH), (0.0, WRONG), "compound with a.v", "compound with b.v"]),
-        ("all_equal", [item("t[0].v", 1, 1, None), item("t[0].u", 1, 1, None), item("t[0].w", 1, 1, None)],
-         [(1.0, MATCH), "compound with t[0].v", "compound with t[0].v"]),
-        ("all_equal", [item(f"a.{o}.{name}", 1, 1 if name != o else 2, None) for o in "tu" for name in "vuw"],
-         [(1.0, MATCH), "compound with a.t.v", "compound with a.t.v", (0.0, WRONG), "compound with a.u.v", "compound with a.u.v"]),
-        ("all_equal", [item("t[0].v", 1, 1, None), item("t[0].u", 1, 1, None)], [(0.0, MISSING.format(["w"]))] * 2),
-        ("all_equal", [item("v", 1, 1, None), item("u", 2, 2, None), item("w", 3, 4, None), item("x", 1, 1, None)],
-         [(0.0, WRONG), "compound with v", "compound with v", "compound with v"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("rule", "items", "expected"), [
+    ("all_equal", [item("v", 1, 1), item("u", "m", "m")], [(1.0, MATCH), "compound with v"]),
+    ("all_equal", [item("v", 1, 1), item("u", "m", "M")], [(0.0, WRONG), "compound with v"]),
+    ("all_equal", [item("v", 1, True), item("u", "m", "m")], [(0.0, WRONG), "compound with v"]),
+    ("casefold", [item("v", 1, "1"), item("u", "m", "M")], [(1.0, MATCH), "compound with v"]),
+    ("fraction", [item("v", 1, 2), item("u", "m", "m")], [(0.5, WRONG), "compound with v"]),
+    ("all_equal", [item("u", "m", "m")], [(1.0, MATCH)]),
+    ("all_equal", [item("u", "m", "m", ("v",))], [(0.0, MISSING.format(["v"]))]),
+    ("all_equal", [item("v", 1, 1, ("u", "w")), item("w", 1, 1, ("u", "w"))],
+     [(0.0, MISSING.format(["u", "w"])), "compound with v"]),
+    ("all_equal", [item("z", 1, 1), item("z.q", 1, 2)],
+     [(1.0, "not a part of this compound: z"), (0.0, "not a part of this compound: q")]),
+    ("all_equal", [item("o.v", 1, 1), item("o.u/x", 1, 2)], [(1.0, MATCH), (0.0, "not a part of this compound: u/x")]),
+    ("all_equal", [item("a.v", 1, 1), item("b.v", 1, 2), item("a.u", 3, 3), item("b.u", 4, 4)],
+     [(1.0, MATCH), (0.0, WRONG), "compound with a.v", "compound with b.v"]),
+    ("all_equal", [item("t[0].v", 1, 1, None), item("t[0].u", 1, 1, None), item("t[0].w", 1, 1, None)],
+     [(1.0, MATCH), "compound with t[0].v", "compound with t[0].v"]),
+    ("all_equal", [item(f"a.{o}.{name}", 1, 1 if name != o else 2, None) for o in "tu" for name in "vuw"],
+     [(1.0, MATCH), "compound with a.t.v", "compound with a.t.v", (0.0, WRONG), "compound with a.u.v", "compound with a.u.v"]),
+    ("all_equal", [item("t[0].v", 1, 1, None), item("t[0].u", 1, 1, None)], [(0.0, MISSING.format(["w"]))] * 2),
+    ("all_equal", [item("v", 1, 1, None), item("u", 2, 2, None), item("w", 3, 4, None), item("x", 1, 1, None)],
+     [(0.0, WRONG), "compound with v", "compound with v", "compound with v"]),
+])  # fmt: skip
 def test_a_compound(rule: Any, items: list[BatchItem], expected: list[Any]) -> None:
     """The primary field, or the first there is, has the score of its object's parts; the others are left out of all numbers."""
     found = CompoundComparator(["v", "u", "w"], "v", "own", rule)(items)
@@ -489,16 +474,13 @@ def test_a_judge_of_prompts() -> None:
     assert "In doubt say 0" in PromptJudge(ask).template
 
 
-@pytest.mark.parametrize(
-    ("reply", "scores"),
-    [
-        ('{"results": [1, 0, true, false, "1", " TRUE ", "0", "False", "no", null, 2, 0.5, 1.0, [1]]}',
-         [1, 0, 1, 0, 1, 1, 0, 0, None, None, None, None, 1, None]),
-        ('```json\n{"results": [1]}\n```', [1]),
-        ('```\n{"results": [0]}```', [0]), ('```json{"results": [0]}', [0]), ('  {"results": []} ', []),
-        ("no", []), ("[" * 100_000, []), ("[1]", []), ('{"result": [1]}', []), ('{"results": 1}', []), ("```", []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "scores"), [
+    ('{"results": [1, 0, true, false, "1", " TRUE ", "0", "False", "no", null, 2, 0.5, 1.0, [1]]}',
+     [1, 0, 1, 0, 1, 1, 0, 0, None, None, None, None, 1, None]),
+    ('```json\n{"results": [1]}\n```', [1]),
+    ('```\n{"results": [0]}```', [0]), ('```json{"results": [0]}', [0]), ('  {"results": []} ', []),
+    ("no", []), ("[" * 100_000, []), ("[1]", []), ('{"result": [1]}', []), ('{"results": 1}', []), ("```", []),
+])  # fmt: skip
 def test_the_reply_of_a_judge(reply: str, scores: list[Any]) -> None:
     """Verdicts in fences or not, as numbers, booleans or texts; [] without results."""
     assert parse_judge_reply(reply) == scores

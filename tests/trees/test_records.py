@@ -327,20 +327,17 @@ RECORDS = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
 DEEPER = "the answer has gold's fields one level deeper, below its key 'rows'"
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer", "hint"),
-    [
-        *((gold, {"rows": RECORDS}, DEEPER) for gold in (RECORDS, RECORDS[0])),
-        *((gold, {"rows": RECORDS[0], "n": 1}, DEEPER) for gold in (RECORDS, RECORDS[0])),
-        *((RECORDS, {"rows": rows}, "") for rows in ([{"id": 1}], [], "id")),
-        (RECORDS, {"id": [3, 4], "name": ["c", "d"]},
-            "the answer is one object with all values of each field, gold one object for each record"),
-        *((RECORDS, other, "") for other in ({"id": [3], "name": ["c", "d"]}, {"id": 3, "name": "c"}, {"id": [3, 4]})),
-        (RECORDS, {"cols": ["id", "name"], "x": [[1, "a"]]}, "the answer has the names of gold's fields as values, below its key 'cols'"),
-        *((RECORDS, text, "the answer is a text that contains JSON") for text in (json.dumps(RECORDS), "{}")),
-        *((RECORDS, text, "") for text in ("1", "[see below]", "[" * 100_000)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("gold", "answer", "hint"), [
+    *((gold, {"rows": RECORDS}, DEEPER) for gold in (RECORDS, RECORDS[0])),
+    *((gold, {"rows": RECORDS[0], "n": 1}, DEEPER) for gold in (RECORDS, RECORDS[0])),
+    *((RECORDS, {"rows": rows}, "") for rows in ([{"id": 1}], [], "id")),
+    (RECORDS, {"id": [3, 4], "name": ["c", "d"]},
+        "the answer is one object with all values of each field, gold one object for each record"),
+    *((RECORDS, other, "") for other in ({"id": [3], "name": ["c", "d"]}, {"id": 3, "name": "c"}, {"id": [3, 4]})),
+    (RECORDS, {"cols": ["id", "name"], "x": [[1, "a"]]}, "the answer has the names of gold's fields as values, below its key 'cols'"),
+    *((RECORDS, text, "the answer is a text that contains JSON") for text in (json.dumps(RECORDS), "{}")),
+    *((RECORDS, text, "") for text in ("1", "[see below]", "[" * 100_000)),
+])  # fmt: skip
 def test_gold_in_another_container(gold: Any, answer: Any, hint: str) -> None:
     """The reasons of both scorers say where gold's fields are, and nothing of an answer that merely looks like it."""
     for scorer in ("tree_match", "tree_score"):

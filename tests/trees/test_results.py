@@ -70,20 +70,17 @@ def test_records_of_every_kind() -> None:
         assert [said_of(case, compat=compat) for compat in (False, True)] == expected, case
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer", "options", "expected"),
-    [
-        (None, None, {}, ("skipped", 0.0, "both absent")),
-        (None, None, {"both_absent_skip": False}, ("match", 1.0, "both absent (counted as match)")),
-        (None, "x", {}, ("hallucination", 0.0, "gold is absent")),
-        ("x", None, {}, ("omission", 0.0, "extracted is absent")),
-        ("x", "y", {}, ("mismatch", 0.25, "why")),
-        ("", "x", {"absent_values": [None, "", 0]}, ("hallucination", 0.0, "gold is absent")),
-        ("x", 0, {"absent_values": [None, "", 0]}, ("omission", 0.0, "extracted is absent")),
-        (False, "x", {"absent_values": [0]}, ("mismatch", 0.25, "why")),
-        (math.nan, "x", {"absent_values": [math.nan]}, ("hallucination", 0.0, "gold is absent")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("gold", "answer", "options", "expected"), [
+    (None, None, {}, ("skipped", 0.0, "both absent")),
+    (None, None, {"both_absent_skip": False}, ("match", 1.0, "both absent (counted as match)")),
+    (None, "x", {}, ("hallucination", 0.0, "gold is absent")),
+    ("x", None, {}, ("omission", 0.0, "extracted is absent")),
+    ("x", "y", {}, ("mismatch", 0.25, "why")),
+    ("", "x", {"absent_values": [None, "", 0]}, ("hallucination", 0.0, "gold is absent")),
+    ("x", 0, {"absent_values": [None, "", 0]}, ("omission", 0.0, "extracted is absent")),
+    (False, "x", {"absent_values": [0]}, ("mismatch", 0.25, "why")),
+    (math.nan, "x", {"absent_values": [math.nan]}, ("hallucination", 0.0, "gold is absent")),
+])  # fmt: skip
 def test_nulls_that_count_as_absent(gold: Any, answer: Any, options: Any, expected: Any) -> None:
     """Of rows with both sides; those of one side and those without a verdict stay as they are."""
     rows = [
@@ -177,18 +174,15 @@ def test_what_treeval_says_in_one_sentence() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("pairs", "margin"),
-    [
-        ([(1, 1.5), (2, 2.25), (3, 3)], 0.5), ([], None), ([(0.1, 0.3)], 0.2), ([("a", "a")], None), ([("a", "b")], None), ([(1, 2),
-        ("a", "b"), (3, 4)], None),
-        ([(2**53 + 2, 2.0**53)], 2.0), ([(2.0**60, 2**60 + 1)], 23.0), ([(2**60 + 1, 2.0**60)], 23.0), ([(2**60, 2**60 + 3)], 3.0),
-        ([(2**60 + 100, 2.0**60)], 100.0), ([(2.0**60, 2**60 + 100)], 100.0), ([(2**53 + 3, 2.0**53 + 2)], 1.0),
-        ([(True, 1)], None), ([(1, math.inf)], None),
-        ([(2**70 + 1, 0)], float(2**70 * (1 + 2**-52))), ([(0.30000000000000004, 0.3)], 5.551115123125783e-17),
-        ([(2311, 58.3)], 2252.7), ([(58.3, 2311)], 2252.7),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("pairs", "margin"), [
+    ([(1, 1.5), (2, 2.25), (3, 3)], 0.5), ([], None), ([(0.1, 0.3)], 0.2), ([("a", "a")], None), ([("a", "b")], None), ([(1, 2),
+    ("a", "b"), (3, 4)], None),
+    ([(2**53 + 2, 2.0**53)], 2.0), ([(2.0**60, 2**60 + 1)], 23.0), ([(2**60 + 1, 2.0**60)], 23.0), ([(2**60, 2**60 + 3)], 3.0),
+    ([(2**60 + 100, 2.0**60)], 100.0), ([(2.0**60, 2**60 + 100)], 100.0), ([(2**53 + 3, 2.0**53 + 2)], 1.0),
+    ([(True, 1)], None), ([(1, math.inf)], None),
+    ([(2**70 + 1, 0)], float(2**70 * (1 + 2**-52))), ([(0.30000000000000004, 0.3)], 5.551115123125783e-17),
+    ([(2311, 58.3)], 2252.7), ([(58.3, 2311)], 2252.7),
+])  # fmt: skip
 def test_the_margin_that_numbers_need(pairs: Any, margin: float | None) -> None:
     """The largest distance, as written and as compared, whichever is larger; none where a text or no tolerance decides."""
     found = Margin()
@@ -197,16 +191,12 @@ def test_the_margin_that_numbers_need(pairs: Any, margin: float | None) -> None:
     assert found.value == margin
 
 
-@pytest.mark.parametrize(
-    ("value", "limits", "message"),
-    [
-        ([[1]], {"max_depth": 2}, ""), ([[[1]]], {"max_depth": 2}, "nested deeper than 2 levels"), ([[[]]], {"max_depth": 2}, ""),
-        ([1, [2, 3]], {"max_nodes": 5}, ""), ([1, [2, 3]], {"max_nodes": 4}, "more than 4 values"),
-        ({"a": "xyz"}, {"max_string": 3}, ""), ({"a": "xyzw"}, {"max_string": 3}, "a text of 4 characters, the limit is 3"),
-        ({"a": 1, "b": [{}]}, {"max_keys": 2}, ""),
-        ({"a": [{"b": 1, "c": 2, "d": 3}]}, {"max_keys": 2}, "an object of 3 keys, the limit is 2"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "limits", "message"), [
+    ([[1]], {"max_depth": 2}, ""), ([[[1]]], {"max_depth": 2}, "nested deeper than 2 levels"), ([[[]]], {"max_depth": 2}, ""),
+    ([1, [2, 3]], {"max_nodes": 5}, ""), ([1, [2, 3]], {"max_nodes": 4}, "more than 4 values"), ({"a": "xyz"}, {"max_string": 3}, ""),
+    ({"a": "xyzw"}, {"max_string": 3}, "a text of 4 characters, the limit is 3"), ({"a": 1, "b": [{}]}, {"max_keys": 2}, ""),
+    ({"a": [{"b": 1, "c": 2, "d": 3}]}, {"max_keys": 2}, "an object of 3 keys, the limit is 2"),
+])  # fmt: skip
 def test_limits_of_values(value: Any, limits: Any, message: str) -> None:
     """Each is inclusive; what is above it is named with its place."""
     if message:
@@ -273,18 +263,12 @@ def test_texts_that_do_not_tell_orders_apart() -> None:
 BLANK, CUT = Lost(3, ""), Lost(5, "not JSON")
 
 
-@pytest.mark.parametrize(
-    ("records", "n", "expected"),
-    [
-        ([1, BLANK, 2], 2, [1, 2]), ([1, BLANK, 2], 3, [1, BLANK, 2]), ([BLANK, 1, BLANK], 2, [1, BLANK]),
-        ([1, CUT, CUT, 2], 3, [1, CUT, 2]),
-        ([CUT, CUT], 1, [CUT]), ([1, CUT, CUT, 2], 4, [1, CUT, CUT, 2]), ([1, CUT, 2], 4, [1, CUT, CUT, 2]), ([CUT], 2, [CUT, CUT]),
-        ([1, 2, CUT], 4, [1, 2, CUT, CUT]),
-        ([1, 2], 3, [1, 2]), ([1, 2, 3], 2, [1, 2, 3]), ([CUT, 1, CUT], 2, [CUT, 1, CUT]), ([CUT, CUT, CUT], 1, [CUT]),
-        ([CUT, CUT], 4, [CUT] * 4), ([CUT, CUT], 3, [CUT] * 3),
-        ([BLANK, BLANK, 1], 1, [1]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("records", "n", "expected"), [
+    ([1, BLANK, 2], 2, [1, 2]), ([1, BLANK, 2], 3, [1, BLANK, 2]), ([BLANK, 1, BLANK], 2, [1, BLANK]), ([1, CUT, CUT, 2], 3, [1, CUT, 2]),
+    ([CUT, CUT], 1, [CUT]), ([1, CUT, CUT, 2], 4, [1, CUT, CUT, 2]), ([1, CUT, 2], 4, [1, CUT, CUT, 2]), ([CUT], 2, [CUT, CUT]),
+    ([1, 2, CUT], 4, [1, 2, CUT, CUT]), ([1, 2], 3, [1, 2]), ([1, 2, 3], 2, [1, 2, 3]), ([CUT, 1, CUT], 2, [CUT, 1, CUT]),
+    ([CUT, CUT, CUT], 1, [CUT]), ([CUT, CUT], 4, [CUT] * 4), ([CUT, CUT], 3, [CUT] * 3), ([BLANK, BLANK, 1], 1, [1]),
+])  # fmt: skip
 def test_records_keep_their_places(records: list[Any], n: int, expected: list[Any]) -> None:
     """Blank lines too many are none, of two broken neighbours too many one is, and a broken line too few counts twice."""
     assert in_step(records, n) == expected

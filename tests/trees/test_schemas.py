@@ -163,16 +163,13 @@ def test_types_of_fields() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("json_type", "entry", "message"),
-    [
-        ("", "exact", "json_type must be a non-empty string, got ''"), (5, "exact", "json_type must be a non-empty string, got 5"),
-        ("string", "", "Config object name must not be empty"), ("string", 5, "Config object must be a string or object"),
-        ("string", {}, "must have exactly one key, got 0"), ("string", {"a": {}, "b": {}}, "must have exactly one key, got 2"),
-        ("string", {"": {}}, "name must be a non-empty string"), ("string", {5: {}}, "name must be a non-empty string"),
-        ("string", {"a": 5}, "params for 'a' must be a dict, got int"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("json_type", "entry", "message"), [
+    ("", "exact", "json_type must be a non-empty string, got ''"), (5, "exact", "json_type must be a non-empty string, got 5"),
+    ("string", "", "Config object name must not be empty"), ("string", 5, "Config object must be a string or object"),
+    ("string", {}, "must have exactly one key, got 0"), ("string", {"a": {}, "b": {}}, "must have exactly one key, got 2"),
+    ("string", {"": {}}, "name must be a non-empty string"), ("string", {5: {}}, "name must be a non-empty string"),
+    ("string", {"a": 5}, "params for 'a' must be a dict, got int"),
+])  # fmt: skip
 def test_defaults_of_types_that_are_refused(json_type: Any, entry: Any, message: str) -> None:
     """The type must be a text, the entry a name, alone or with its parameters; nothing changes."""
     with pytest.raises((TypeError, ValueError), match=message):
@@ -482,22 +479,19 @@ def _leaves_and_lists(schema: Mapping[str, Any], path: str = "") -> list[str]:
     return own + [each for name, sub in inner for each in _leaves_and_lists(sub, f"{path}.{name}")]
 
 
-@pytest.mark.parametrize(
-    ("keys", "right", "wrong"),
-    [
-        ({"properties": {"b": {"properties": {"c": {"type": "integer"}}}}}, {"b": {"c": 1}}, {"b": {"c": 2}}),
-        ({"items": {"properties": {"c": {"type": "integer"}}}}, [{"c": 1}], [{"c": 2}]),
-        ({"enum": ["x", None]}, "x", None),
-        ({"enum": ["x", "y", None]}, None, "y"),
-        ({"enum": [1, 2]}, 1, 2),
-        ({"const": "x"}, "x", "y"),
-        ({"type": ["string", "null"]}, None, "y"),
-        ({"allOf": [{"$ref": "#/$defs/day"}]}, {"at": "2024-05-17"}, {"at": "2024-05-18"}),
-        ({"oneOf": [{"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/day"}, {"type": "null"}]}}, {"type": "null"}]},
-         [{"at": "2024-05-17"}, None], [{"at": "2024-05-18"}, None]),
-        ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}, ["a", 1], ["a", 2]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("keys", "right", "wrong"), [
+    ({"properties": {"b": {"properties": {"c": {"type": "integer"}}}}}, {"b": {"c": 1}}, {"b": {"c": 2}}),
+    ({"items": {"properties": {"c": {"type": "integer"}}}}, [{"c": 1}], [{"c": 2}]),
+    ({"enum": ["x", None]}, "x", None),
+    ({"enum": ["x", "y", None]}, None, "y"),
+    ({"enum": [1, 2]}, 1, 2),
+    ({"const": "x"}, "x", "y"),
+    ({"type": ["string", "null"]}, None, "y"),
+    ({"allOf": [{"$ref": "#/$defs/day"}]}, {"at": "2024-05-17"}, {"at": "2024-05-18"}),
+    ({"oneOf": [{"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/day"}, {"type": "null"}]}}, {"type": "null"}]},
+     [{"at": "2024-05-17"}, None], [{"at": "2024-05-18"}, None]),
+    ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}, ["a", 1], ["a", 2]),
+])  # fmt: skip
 def test_both_scorers_read_one_json_schema(keys: dict[str, Any], right: Any, wrong: Any) -> None:
     """A type that only the content names, null among listed values, references and unions at any depth: gold is right, others are wrong."""
     day = {"type": "object", "properties": {"at": {"type": "string", "format": "date"}}}
@@ -530,17 +524,14 @@ def test_a_schema_that_cannot_be_read_is_a_fault_of_gold(tmp_path: Path, scorer:
         assert UNREADABLE[result.instance_id][1] in result.reason
 
 
-@pytest.mark.parametrize(
-    ("schema", "message"),
-    [
-        ({"properties": {"a": False}}, "a: false is no schema of a field: it allows no value"),
-        ({"properties": {"a": {"items": False}}}, r"a\[\]: false is no schema of a field"),
-        ({"properties": {"a": "string"}}, 'a: "string" is no schema of a field: write'),
-        ({"a": "strng"}, "a: unknown type 'strng' in Treeval's types; did you mean 'string'"),
-        ({"a": {"b": ["intger"]}}, r"a\.b\[\]: unknown type 'intger' in Treeval's types; did you mean 'integer'"),
-        ({"a": "string", "b": True}, "b: unknown type True in Treeval's types"),
-    ],
-)
+@pytest.mark.parametrize(("schema", "message"), [
+    ({"properties": {"a": False}}, "a: false is no schema of a field: it allows no value"),
+    ({"properties": {"a": {"items": False}}}, r"a\[\]: false is no schema of a field"),
+    ({"properties": {"a": "string"}}, 'a: "string" is no schema of a field: write'),
+    ({"a": "strng"}, "a: unknown type 'strng' in Treeval's types; did you mean 'string'"),
+    ({"a": {"b": ["intger"]}}, r"a\.b\[\]: unknown type 'intger' in Treeval's types; did you mean 'integer'"),
+    ({"a": "string", "b": True}, "b: unknown type True in Treeval's types"),
+])  # fmt: skip
 def test_a_field_that_cannot_be_read_is_named(schema: Any, message: str) -> None:
     """Nothing of a schema is dropped: what was written, its place and the closest type are said."""
     for call in (evaluate, lambda gold, found, schema: evalsuite.score("tree_match", found[0], gold=gold[0], schema=schema)):

@@ -49,37 +49,34 @@ def scored(schema: dict[str, Any], predictions: list[Any], references: list[Any]
     return treeval_score(predictions, references, schema, types_metrics=options.pop("types_metrics", EXACT), **options)
 
 
-@pytest.mark.parametrize(
-    ("schema", "predictions", "references", "counts", "expected"),
-    [
-        (STRINGS, [{"a": []}], [{"a": ["x", "y"]}], (1, 1, 2, 1, 0, 0), 0),
-        (STRINGS, [{"a": []}], [{"a": []}], (1, 1, 0, 1, 0, 0), 1),
-        (STRINGS, [{"a": ["x", "y"]}], [{"a": []}], (3, 1, 0, 1, 0, 0), 0),
-        (STRINGS, [{"a": ["x", {}, {"k": {"l": 1}}]}], [{"a": ["x"]}], (3, 1, 0, 1, 0, 0), 0.5),
-        (XY, [{"a": []}], [{"a": [{"x": 1, "y": "s"}, {"x": 2, "y": "t"}]}], (1, 1, 4, 1, 0, 0), 0),
-        (STRINGS, [{"a": []}, {"a": ["x"]}], [{"a": ["x", "y"]}, {"a": ["x"]}], (2, 2, 2, 2, 0, 0), 2 / 3),
-        (XY, [{"a": [{"x": 2, "y": None}, {"x": 1}]}], [{"a": [{"x": 1, "y": "s"}, {"x": 2, "y": None}]}], (4, 4, 1, 3, 0, 0), 8 / 9),
-        (XY, [{"a": [{"x": 1, "y": None}]}], [{"a": [{"x": 1, "y": None}]}], (3, 3, 0, 2, 0, 0), 1),
-        (XY, [{"a": [{"x": 1, "y": None}]}], [{"a": [{"x": None, "y": "s"}]}], (3, 3, 0, 1, 1, 1), 0),
-        (TWO, [{"a": None, "b": None}], [{"a": None, "b": None}], (2, 2, 0, 0, 0, 0), 1),
-        (TWO, [{"a": None, "b": None}], [{"a": "x", "b": "y"}], (2, 2, 0, 0, 2, 0), 0),
-        (TWO, [{"a": "x", "b": "y"}], [{"a": None, "b": None}], (2, 2, 0, 0, 0, 2), 0),
-        (TWO, [{}], [{"a": "x", "b": "y"}], (0, 0, 2, 0, 0, 0), 0),
-        (TWO, [{"z": 1}], [{"a": "x", "b": "y"}], (1, 0, 2, 0, 0, 0), 0),
-        (PAIR, [{"a": {"k": 1}, "b": 1}], [{"a": "x", "b": 1}], (3, 2, 0, 1, 1, 1), 0.2),
-        (STRINGS, [{"a": "x"}], [{"a": ["x", "y"]}], (1, 1, 2, 0, 1, 1), 0),
-        (BRANCH, [{"a": "abc"}], [{"a": {"x": "1", "y": "2"}}], (1, 1, 2, 0, 2, 1), 0),
-        (TWO, [None], [{"a": "x", "b": "y"}], (1, 0, 2, 0, 0, 0), 0),
-        (TWO, ["abc"], [{"a": "x", "b": "y"}], (1, 0, 2, 0, 0, 0), 0),
-        (NESTED, [{"a": [{"x": 2, "b": [{"y": 4}, {"y": 3}]}, {"x": 1, "b": [{"y": 1}]}]}], [NESTED_GOLD], (8, 8, 0, 8, 0, 0), 1),
-        (NESTED, [{"a": [{"x": 2, "b": [{"y": n} for n in (4, 9, 3)]}, NESTED_GOLD["a"][0]]}], [NESTED_GOLD], (9, 8, 0, 8, 0, 0), 16 / 17),
-        (DEEP_ITEMS, [{"a": [NINE, ONE]}], [{"a": [ONE]}], (7, 4, 0, 3, 0, 0), 8 / 11),
-        (DEEP_ITEMS, [{"a": [ONE, NINE]}], [{"a": [ONE]}], (7, 4, 0, 3, 0, 0), 8 / 11),
-        (ITEMS, [{"a": [{"x": 9, "u": 1, "v": {"w": 2}}, {"x": 1}]}], [{"a": [{"x": 1}]}], (6, 2, 0, 2, 0, 0), 0.5),
-        (INTEGERS, [{"a": [None, 1, 2]}], [{"a": [1, None, 3]}], (1, 1, 0, 1, 0, 0), 2 / 3),
-        (INTEGERS, [{"a": [None]}], [{"a": [None, 1]}], (1, 1, 1, 1, 0, 0), 2 / 3),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("schema", "predictions", "references", "counts", "expected"), [
+    (STRINGS, [{"a": []}], [{"a": ["x", "y"]}], (1, 1, 2, 1, 0, 0), 0),
+    (STRINGS, [{"a": []}], [{"a": []}], (1, 1, 0, 1, 0, 0), 1),
+    (STRINGS, [{"a": ["x", "y"]}], [{"a": []}], (3, 1, 0, 1, 0, 0), 0),
+    (STRINGS, [{"a": ["x", {}, {"k": {"l": 1}}]}], [{"a": ["x"]}], (3, 1, 0, 1, 0, 0), 0.5),
+    (XY, [{"a": []}], [{"a": [{"x": 1, "y": "s"}, {"x": 2, "y": "t"}]}], (1, 1, 4, 1, 0, 0), 0),
+    (STRINGS, [{"a": []}, {"a": ["x"]}], [{"a": ["x", "y"]}, {"a": ["x"]}], (2, 2, 2, 2, 0, 0), 2 / 3),
+    (XY, [{"a": [{"x": 2, "y": None}, {"x": 1}]}], [{"a": [{"x": 1, "y": "s"}, {"x": 2, "y": None}]}], (4, 4, 1, 3, 0, 0), 8 / 9),
+    (XY, [{"a": [{"x": 1, "y": None}]}], [{"a": [{"x": 1, "y": None}]}], (3, 3, 0, 2, 0, 0), 1),
+    (XY, [{"a": [{"x": 1, "y": None}]}], [{"a": [{"x": None, "y": "s"}]}], (3, 3, 0, 1, 1, 1), 0),
+    (TWO, [{"a": None, "b": None}], [{"a": None, "b": None}], (2, 2, 0, 0, 0, 0), 1),
+    (TWO, [{"a": None, "b": None}], [{"a": "x", "b": "y"}], (2, 2, 0, 0, 2, 0), 0),
+    (TWO, [{"a": "x", "b": "y"}], [{"a": None, "b": None}], (2, 2, 0, 0, 0, 2), 0),
+    (TWO, [{}], [{"a": "x", "b": "y"}], (0, 0, 2, 0, 0, 0), 0),
+    (TWO, [{"z": 1}], [{"a": "x", "b": "y"}], (1, 0, 2, 0, 0, 0), 0),
+    (PAIR, [{"a": {"k": 1}, "b": 1}], [{"a": "x", "b": 1}], (3, 2, 0, 1, 1, 1), 0.2),
+    (STRINGS, [{"a": "x"}], [{"a": ["x", "y"]}], (1, 1, 2, 0, 1, 1), 0),
+    (BRANCH, [{"a": "abc"}], [{"a": {"x": "1", "y": "2"}}], (1, 1, 2, 0, 2, 1), 0),
+    (TWO, [None], [{"a": "x", "b": "y"}], (1, 0, 2, 0, 0, 0), 0),
+    (TWO, ["abc"], [{"a": "x", "b": "y"}], (1, 0, 2, 0, 0, 0), 0),
+    (NESTED, [{"a": [{"x": 2, "b": [{"y": 4}, {"y": 3}]}, {"x": 1, "b": [{"y": 1}]}]}], [NESTED_GOLD], (8, 8, 0, 8, 0, 0), 1),
+    (NESTED, [{"a": [{"x": 2, "b": [{"y": n} for n in (4, 9, 3)]}, NESTED_GOLD["a"][0]]}], [NESTED_GOLD], (9, 8, 0, 8, 0, 0), 16 / 17),
+    (DEEP_ITEMS, [{"a": [NINE, ONE]}], [{"a": [ONE]}], (7, 4, 0, 3, 0, 0), 8 / 11),
+    (DEEP_ITEMS, [{"a": [ONE, NINE]}], [{"a": [ONE]}], (7, 4, 0, 3, 0, 0), 8 / 11),
+    (ITEMS, [{"a": [{"x": 9, "u": 1, "v": {"w": 2}}, {"x": 1}]}], [{"a": [{"x": 1}]}], (6, 2, 0, 2, 0, 0), 0.5),
+    (INTEGERS, [{"a": [None, 1, 2]}], [{"a": [1, None, 3]}], (1, 1, 0, 1, 0, 0), 2 / 3),
+    (INTEGERS, [{"a": [None]}], [{"a": [None, 1]}], (1, 1, 1, 1, 0, 0), 2 / 3),
+])  # fmt: skip
 def test_numbered_examples(schema: Any, predictions: Any, references: Any, counts: tuple[int, ...], expected: float) -> None:
     """Examples 1 to 7: the six counters and the scored."""
     found = scored(schema, predictions, references)
@@ -309,15 +306,12 @@ def test_matrices_agree_with_pairs() -> None:
     assert near.tolist() == [[float(nearly_equal(r, p)) for p in VALUES] for r in VALUES]
 
 
-@pytest.mark.parametrize(
-    ("reference", "prediction", "near", "equal"),
-    [
-        (1, True, True, False), (1, 1.0, True, True), (1000000.0, 1000009.5, True, False), (1000000.0, 1000011.0, False, False),
-        (2**53, 2**53 + 1, False, False), (2.0**53, 2**53 + 1, True, False), ("1", 1, False, False), (None, None, True, True),
-        (None, 0, False, False), (10**400, 1.0, False, False), (float("nan"), float("nan"), False, False), (True, True, True, True),
-        (0.1 + 0.2, 0.3, True, False), ("caf\u00e9", "cafe\u0301", False, True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reference", "prediction", "near", "equal"), [
+    (1, True, True, False), (1, 1.0, True, True), (1000000.0, 1000009.5, True, False), (1000000.0, 1000011.0, False, False),
+    (2**53, 2**53 + 1, False, False), (2.0**53, 2**53 + 1, True, False), ("1", 1, False, False), (None, None, True, True),
+    (None, 0, False, False), (10**400, 1.0, False, False), (float("nan"), float("nan"), False, False), (True, True, True, True),
+    (0.1 + 0.2, 0.3, True, False), ("caf\u00e9", "cafe\u0301", False, True),
+])  # fmt: skip
 def test_exact_match(reference: object, prediction: object, near: bool, equal: bool) -> None:
     """Numbers are equal in value alone, and never a text or boolean; the reference has a tolerance of 1e-5 and takes true for 1."""
     assert nearly_equal(reference, prediction) is near
@@ -401,46 +395,40 @@ THREE = {"a": "string", "l": [{"b": "string"}], "o": {"c": "string"}}
 WHOLE = {"a": "x", "l": [{"b": "y"}], "o": {"c": "z"}}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"metrics": [Ranged((1.0, 0.0))]}, "metric 'own': score_range must be two finite numbers, low before high"),
-        ({"metrics": [Ranged((0.0, 0.0))]}, "metric 'own': score_range must be"),
-        ({"metrics": [Ranged((0.0, float("inf")))]}, "score_range"),
-        ({"metrics": [Ranged((float("-inf"), 0.0))]}, "score_range"),
-        ({"metrics": {"x": 5}}, "metric 'x' is neither a metric object nor a function"),
-        ({"metrics": {"x": {"bleu": {"lower": 1}}}}, r"metric 'x': bleu: unknown option 'lower' \(did you mean 'lowercase'\?\)"),
-        ({"metrics": {"x": {}}}, r"metric 'x': a metric is a name, or one name with its options \(\{f1"),
-        ({"types_metrics": {"string": 5}}, r"types_metrics\['string'\] must be a metric name or a list of them"),
-        ({"types_metrics": {"string": [5]}}, r"types_metrics\['string'\] must be"),
-        ({"types_metrics": {"string": {"f1": 1}}}, r"types_metrics\['string'\] must be"),
-        ({"types_metrics": {"string": ["f1", "f1_leaf"]}}, r"types_metrics\['string'\]: 'f1_leaf' is a reserved name"),
-        ({"types_metrics": {"string": []}}, "no metric for the leaf a of type 'string': name one in types_metrics or leaves_metrics$"),
-        ({"leaves_metrics": {"l": {"b": "nope"}}}, "leaves_metrics: unknown metric 'nope'"),
-        ({"leaves_metrics": 5}, "leaves_metrics at the top must be an object"),
-        ({"leaves_metrics": {"o": 5}}, "leaves_metrics at o must be an object"),
-        ({"leaves_metrics": {"o": {"d": "f1"}}}, "leaves_metrics names o.d, which the schema lacks; known: c"),
-        ({"leaves_metrics": {"l": [{"d": "f1"}]}}, "leaves_metrics names l.d"),
-        ({"leaves_metrics": {"a": 5}}, "leaves_metrics at a must be a metric name or a list"),
-        ({"leaves_metrics": {"l": [{"b": "f1"}, {"b": "f1"}]}}, "leaves_metrics at l must be an object"),
-        ({"types_metrics": {"string": "ter"}}, "the metric 'ter' has no bounds"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "message"), [
+    ({"metrics": [Ranged((1.0, 0.0))]}, "metric 'own': score_range must be two finite numbers, low before high"),
+    ({"metrics": [Ranged((0.0, 0.0))]}, "metric 'own': score_range must be"),
+    ({"metrics": [Ranged((0.0, float("inf")))]}, "score_range"),
+    ({"metrics": [Ranged((float("-inf"), 0.0))]}, "score_range"),
+    ({"metrics": {"x": 5}}, "metric 'x' is neither a metric object nor a function"),
+    ({"metrics": {"x": {"bleu": {"lower": 1}}}}, r"metric 'x': bleu: unknown option 'lower' \(did you mean 'lowercase'\?\)"),
+    ({"metrics": {"x": {}}}, r"metric 'x': a metric is a name, or one name with its options \(\{f1"),
+    ({"types_metrics": {"string": 5}}, r"types_metrics\['string'\] must be a metric name or a list of them"),
+    ({"types_metrics": {"string": [5]}}, r"types_metrics\['string'\] must be"),
+    ({"types_metrics": {"string": {"f1": 1}}}, r"types_metrics\['string'\] must be"),
+    ({"types_metrics": {"string": ["f1", "f1_leaf"]}}, r"types_metrics\['string'\]: 'f1_leaf' is a reserved name"),
+    ({"types_metrics": {"string": []}}, "no metric for the leaf a of type 'string': name one in types_metrics or leaves_metrics$"),
+    ({"leaves_metrics": {"l": {"b": "nope"}}}, "leaves_metrics: unknown metric 'nope'"),
+    ({"leaves_metrics": 5}, "leaves_metrics at the top must be an object"),
+    ({"leaves_metrics": {"o": 5}}, "leaves_metrics at o must be an object"),
+    ({"leaves_metrics": {"o": {"d": "f1"}}}, "leaves_metrics names o.d, which the schema lacks; known: c"),
+    ({"leaves_metrics": {"l": [{"d": "f1"}]}}, "leaves_metrics names l.d"),
+    ({"leaves_metrics": {"a": 5}}, "leaves_metrics at a must be a metric name or a list"),
+    ({"leaves_metrics": {"l": [{"b": "f1"}, {"b": "f1"}]}}, "leaves_metrics at l must be an object"),
+    ({"types_metrics": {"string": "ter"}}, "the metric 'ter' has no bounds"),
+])  # fmt: skip
 def test_metrics_that_cannot_be_used(options: dict[str, Any], message: str) -> None:
     """What is wrong, where it was written, and the closest name."""
     with pytest.raises(ValueError, match=f"{message}"):
         treeval_score([WHOLE], [WHOLE], THREE, **options)
 
 
-@pytest.mark.parametrize(
-    ("metric", "message"),
-    [
-        (Ranged(scores=np.ones((1, 2))), "metric own: matrix gave an array of shape (1, 2), expected (1, 1)"),
-        (Ranged(scores=[[float("nan")]]), "metric own gave nan, expected a number"),
-        (lacks_extra, "metric own raised MissingExtraError at test_treeval.py"),
-        (lambda *_: "x", "metric own gave a text, expected a number"), (Ranged(scores=[["x"]]), "metric own raised ValueError"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("metric", "message"), [
+    (Ranged(scores=np.ones((1, 2))), "metric own: matrix gave an array of shape (1, 2), expected (1, 1)"),
+    (Ranged(scores=[[float("nan")]]), "metric own gave nan, expected a number"),
+    (lacks_extra, "metric own raised MissingExtraError at test_treeval.py"),
+    (lambda *_: "x", "metric own gave a text, expected a number"), (Ranged(scores=[["x"]]), "metric own raised ValueError"),
+])  # fmt: skip
 def test_metrics_that_fail(metric: Any, message: str) -> None:
     """A wrong shape, NaN, a value that is no number and an exception are faults that name the metric."""
     with pytest.raises(FaultError) as raised:
@@ -529,18 +517,15 @@ def test_what_a_metric_of_a_corpus_gives(given: Any, expected: float) -> None:
         treeval_score([{"a": "x"}], [{"a": "x"}], {"a": "string"}, metrics=[Corpus()], types_metrics={"string": "own"})
 
 
-@pytest.mark.parametrize(
-    ("reference", "message"),
-    [
-        (5, "reference 1 must be an object, found int"), (None, "reference 1 must be an object, found NoneType"),
-        ({"o": []}, "reference 1: o must be an object, found list"),
-        ({"a": {}}, "reference 1: a must be a plain value, found dict; name its parts in the schema, or leave it out with x-eval-skip"),
-        ({"a": ["x"]}, "reference 1: a must be a plain value, found list"), ({"l": {}}, "reference 1: l must be a list, found dict"),
-        ({"l": [{}, 5]}, r"reference 1: l\[1\] must be an object, found int"),
-        ({"l": [None, {"b": [1]}]}, r"reference 1: l\[1\].b must be a plain value, found list"),
-        ({"o": {"c": {}}}, r"reference 1: o.c must be a plain value"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reference", "message"), [
+    (5, "reference 1 must be an object, found int"), (None, "reference 1 must be an object, found NoneType"),
+    ({"o": []}, "reference 1: o must be an object, found list"),
+    ({"a": {}}, "reference 1: a must be a plain value, found dict; name its parts in the schema, or leave it out with x-eval-skip"),
+    ({"a": ["x"]}, "reference 1: a must be a plain value, found list"), ({"l": {}}, "reference 1: l must be a list, found dict"),
+    ({"l": [{}, 5]}, r"reference 1: l\[1\] must be an object, found int"),
+    ({"l": [None, {"b": [1]}]}, r"reference 1: l\[1\].b must be a plain value, found list"),
+    ({"o": {"c": {}}}, r"reference 1: o.c must be a plain value"),
+])  # fmt: skip
 def test_references_of_another_shape(reference: Any, message: str) -> None:
     """The first such value is named by its record and path; null and what is left out are fine."""
     with pytest.raises(ValueError, match=f"^{message}"):

@@ -225,15 +225,12 @@ def test_no_answer_gets_the_verdict_of_another(ignore_order: bool, monkeypatch: 
         del answer
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer", "official"),
-    [
-        (["-0", "10.5", "-1250"], ["-0.00", "-1250.0", "10.5"], 1.0),
-        (["-0", "", "-1250"], ["-0.0", "", "-1250"], 0.0),
-        (["-0.0", "", "-1250"], ["-0", "", "-1250.0"], 1.0),
-        (["-0", "-5", "-1250"], ["-0", "-5", "-1250.0"], 0.0),
-    ],
-)
+@pytest.mark.parametrize(("gold", "answer", "official"), [
+    (["-0", "10.5", "-1250"], ["-0.00", "-1250.0", "10.5"], 1.0),
+    (["-0", "", "-1250"], ["-0.0", "", "-1250"], 0.0),
+    (["-0.0", "", "-1250"], ["-0", "", "-1250.0"], 1.0),
+    (["-0", "-5", "-1250"], ["-0", "-5", "-1250.0"], 0.0),
+])  # fmt: skip
 def test_a_zero_with_a_sign_is_sorted_by_its_text(gold: list[str], answer: list[str], official: float) -> None:
     """In any order `-0` is the text `-0.0` among decimals and `0` or `0.0` among integers, as in pandas."""
     names = ["x"] * 3

@@ -45,10 +45,9 @@ COLUMNS = [
     ("1||2.50", "", "1.0 nan 2.5"), ("NA|1", "", "nan 1.0"), ("null|1|NaN|N/A", "", "nan 1.0 nan nan"), ("Apple|1", "", None),
     (" null|1", "", None), ("1|x", "", None), ("a", "", None), ("7.|1", "", "7.0 1.0"), ("+5|1", "", "5.0 1.0"), ("007|1", "", "7.0 1.0"),
     ("true|false", "", None), ("True|1", "", None), (LONG, "", repr(float(LONG))), (LONG + "1", "", None), ("1|1,5", "", None),
-    ("1|2", "int", "1.0 2.0"), ("1.50", "decimal", "1.5"), ("1", "text", None), ("-0", "", "-0.0"),
-    ("1|2", "bool", None), ("nan|1", "float", "nan 1.0"), ("inf|1", "float", "inf 1.0"), ("1|]", "", None), ("1|1]", "", None),
-    ("|", "", "nan nan"), ("null|7.", "", "nan 7.0"), ("Z|1", "", None), ("|".join(map(str, range(16))) + "|word", "", None),
-    ("1e400", "", "inf"),
+    ("1|2", "int", "1.0 2.0"), ("1.50", "decimal", "1.5"), ("1", "text", None), ("-0", "", "-0.0"), ("1|2", "bool", None),
+    ("nan|1", "float", "nan 1.0"), ("inf|1", "float", "inf 1.0"), ("1|]", "", None), ("1|1]", "", None), ("|", "", "nan nan"),
+    ("null|7.", "", "nan 7.0"), ("Z|1", "", None), ("|".join(map(str, range(16))) + "|word", "", None), ("1e400", "", "inf"),
 ]  # fmt: skip
 
 
@@ -61,14 +60,11 @@ def test_which_columns_are_numbers() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("values", "digits", "is_exact"),
-    [
-        ([1.5, NAN], [1, 0], True), ([1.5], [0], False), ([1.5], None, False), ([1e15 - 1], [WHOLE], True), ([1e15], [WHOLE], False),
-        ([-1e15], [WHOLE], False), ([99999999999.9999], [4], True), ([1e11], [4], False), ([1e13], [1], True), ([1e14], [1], False),
-        ([1e14], [2], False), ([1.5, 2e15], [1, WHOLE], False), ([9e14], [WHOLE], True), ([0.5], [1], True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("values", "digits", "is_exact"), [
+    ([1.5, NAN], [1, 0], True), ([1.5], [0], False), ([1.5], None, False), ([1e15 - 1], [WHOLE], True), ([1e15], [WHOLE], False),
+    ([-1e15], [WHOLE], False), ([99999999999.9999], [4], True), ([1e11], [4], False), ([1e13], [1], True), ([1e14], [1], False),
+    ([1e14], [2], False), ([1.5, 2e15], [1, WHOLE], False), ([9e14], [WHOLE], True), ([0.5], [1], True),
+])  # fmt: skip
 def test_numbers_of_at_most_15_digits_are_exact(values: list[float], digits: list[int] | None, is_exact: bool) -> None:
     """Of all of a column, with the decimals that they show; an exponent does not say."""
     assert Numbers(np.array(values), None if digits is None else np.array(digits, np.int8)).are_exact is is_exact
@@ -127,19 +123,15 @@ def frame(cells: Sequence[Sequence[str]]) -> bytes:
 GOOD = frame([["ab", "c"], ["d", ""]])
 
 
-@pytest.mark.parametrize(
-    ("frames", "width", "types", "message"),
-    [
-        ([GOOD], 2, None, ""), ([GOOD, GOOD], 2, ("VARCHAR", "VARCHAR"), ""), ([GOOD], 2, ("VARCHAR",), "other types"),
-        ([GOOD], 2, ("VARCHAR", "BLOB"), "other types"), ([GOOD[:10]], 2, None, "not a packed block"),
-        ([b"X" + GOOD[1:]], 2, None, "not a packed block"),
-        ([b""], 2, None, "not a packed block"), ([GOOD], 3, None, "another shape"), ([GOOD], 1, None, "another shape"),
-        ([GOOD[:19]], 2, None, "another shape"),
-        ([GOOD[:17] + b"\2" + GOOD[18:]], 2, None, "another shape"), ([GOOD + b"x"], 2, None, "do not fit"),
-        ([GOOD[:-1]], 2, None, "do not fit"),
-        ([GOOD[:18] + b"\3" + GOOD[19:]], 2, None, "do not fit"), ([GOOD, GOOD[:-2]], 2, None, "do not fit"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("frames", "width", "types", "message"), [
+    ([GOOD], 2, None, ""), ([GOOD, GOOD], 2, ("VARCHAR", "VARCHAR"), ""), ([GOOD], 2, ("VARCHAR",), "other types"),
+    ([GOOD], 2, ("VARCHAR", "BLOB"), "other types"), ([GOOD[:10]], 2, None, "not a packed block"),
+    ([b"X" + GOOD[1:]], 2, None, "not a packed block"), ([b""], 2, None, "not a packed block"), ([GOOD], 3, None, "another shape"),
+    ([GOOD], 1, None, "another shape"), ([GOOD[:19]], 2, None, "another shape"),
+    ([GOOD[:17] + b"\2" + GOOD[18:]], 2, None, "another shape"), ([GOOD + b"x"], 2, None, "do not fit"),
+    ([GOOD[:-1]], 2, None, "do not fit"), ([GOOD[:18] + b"\3" + GOOD[19:]], 2, None, "do not fit"),
+    ([GOOD, GOOD[:-2]], 2, None, "do not fit"),
+])  # fmt: skip
 def test_blocks_of_another_shape_are_refused(frames: list[bytes], width: int, types: tuple[str, ...] | None, message: str) -> None:
     """They may come from a process that reads what others wrote."""
     if message:
@@ -227,13 +219,11 @@ def test_columns_that_can_be_paired() -> None:
 
 UNMATCHED: list[tuple[str, str, Tolerance, list[int], str, str]] = [
     ("1 2 3", "3 1 2", Tolerance(), [], "", ""), ("1 2 3", "1 2 4", Tolerance(), [2], "3", "4"),
-    ("a 1 b", "b c 2", Tolerance(), [0, 1], "a", "c 2"),
-    ("1 1 2", "1 2 2", Tolerance(), [1], "1", "2"), ("0 1", "1 2", Tolerance(abs=1.0, own=True), [], "", ""),
-    ("0 1 a", "1 2 b", Tolerance(abs=1.0, own=True), [2], "a", "b"),
+    ("a 1 b", "b c 2", Tolerance(), [0, 1], "a", "c 2"), ("1 1 2", "1 2 2", Tolerance(), [1], "1", "2"),
+    ("0 1", "1 2", Tolerance(abs=1.0, own=True), [], "", ""), ("0 1 a", "1 2 b", Tolerance(abs=1.0, own=True), [2], "a", "b"),
     ("0 0 2", "1 2 2", Tolerance(abs=1.0, own=True), [1], "0", "2"), ("a a b", "a b b", Tolerance(), [1], "a", "b"),
-    ("b 5 a 6", "x a 7 5.0", Tolerance(), [0, 3], "b", "x 7"),
-    ("1.005 1.004", "1.00 1.01", Tolerance(), [], "", ""), ("1 2 3 4", "2 3 4 5", Tolerance(abs=0.5, own=True), [0], "1", "5"),
-    ("1 a 2 b", "c 3 d 4", Tolerance(), [0, 1, 2, 3], "1", "c 3 d 4"),
+    ("b 5 a 6", "x a 7 5.0", Tolerance(), [0, 3], "b", "x 7"), ("1.005 1.004", "1.00 1.01", Tolerance(), [], "", ""),
+    ("1 2 3 4", "2 3 4 5", Tolerance(abs=0.5, own=True), [0], "1", "5"), ("1 a 2 b", "c 3 d 4", Tolerance(), [0, 1, 2, 3], "1", "c 3 d 4"),
 ]  # fmt: skip
 
 

@@ -27,22 +27,19 @@ from tests.compare.tables.test_table import text_table
 HUGE = "1" + "0" * 400
 
 
-@pytest.mark.parametrize(
-    ("golds", "official", "position", "reference"),
-    [
-        (["5", HUGE], 1, 1, "original"),
-        ([HUGE, "5"], 0, 1, "original"),
-        (["6", HUGE, "5"], 0, 2, "original"),
-        (["6", "5", HUGE], 1, 2, "original"),
-        (["6", HUGE], 0, 2, "original"),
-        (["1" + "0" * 30, "5"], 1, 2, "original"),
-        # A column before it has no match: only lite looks no further.
-        (["6," + HUGE, "5"], 0, 1, "original"),
-        (["6," + HUGE, "5"], 0, 1, "snow"),
-        (["6," + HUGE, "5"], 1, 2, "lite"),
-        (["6," + HUGE, "5"], 1, 2, "dbt"),
-    ],
-)
+@pytest.mark.parametrize(("golds", "official", "position", "reference"), [
+    (["5", HUGE], 1, 1, "original"),
+    ([HUGE, "5"], 0, 1, "original"),
+    (["6", HUGE, "5"], 0, 2, "original"),
+    (["6", "5", HUGE], 1, 2, "original"),
+    (["6", HUGE], 0, 2, "original"),
+    (["1" + "0" * 30, "5"], 1, 2, "original"),
+    # A column before it has no match: only lite looks no further.
+    (["6," + HUGE, "5"], 0, 1, "original"),
+    (["6," + HUGE, "5"], 0, 1, "snow"),
+    (["6," + HUGE, "5"], 1, 2, "lite"),
+    (["6," + HUGE, "5"], 1, 2, "dbt"),
+])  # fmt: skip
 @pytest.mark.usefixtures("_any_size")
 def test_an_integer_that_is_no_float_ends_the_references_loop(golds: list[str], official: int, position: int, reference: Any) -> None:
     """`float(10**400)` raises in the reference's comparison: no gold behind it is looked at; strict compares all."""
@@ -53,15 +50,12 @@ def test_an_integer_that_is_no_float_ends_the_references_loop(golds: list[str], 
     assert found.strict == ("5" in golds)
 
 
-@pytest.mark.parametrize(
-    ("answer", "gold", "flip"),
-    [
-        ("7", "007", "leading zeros"), ("07.0", "7", "leading zeros"), ("0", "0.001", "value taken for zero"), ("-0.004", "0.004", "sign"),
-        ("10000000001", "10000000000", "large integers"), ("1000000001.0", "1000000000", "large integers"),
-        ("999999999.5", "999999999", "tolerance by size"), ("10000000000.04", "10000000000.0", "tolerance by size"),
-        ("1.005", "1", "tolerance by size"), ("a ", "a", "spaces"), ("$7", "7", "written form"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answer", "gold", "flip"), [
+    ("7", "007", "leading zeros"), ("07.0", "7", "leading zeros"), ("0", "0.001", "value taken for zero"), ("-0.004", "0.004", "sign"),
+    ("10000000001", "10000000000", "large integers"), ("1000000001.0", "1000000000", "large integers"),
+    ("999999999.5", "999999999", "tolerance by size"), ("10000000000.04", "10000000000.0", "tolerance by size"),
+    ("1.005", "1", "tolerance by size"), ("a ", "a", "spaces"), ("$7", "7", "written form"),
+])  # fmt: skip
 def test_the_cause_of_a_flip(answer: str, gold: str, flip: str) -> None:
     """Why one rule accepts a cell and the other does not; without a tie nothing is said of ties."""
     score = table_match(text_table([[answer]]), gold=text_table([[gold]]))
@@ -73,47 +67,44 @@ OWN = {"abs_tol": 1.0, **ORDER}
 TIES = {"order_by": [0]}
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer", "options", "flip"),
-    [
-        ("a x", "a_ x", {}, "spaces"), ("5_ a", "_5 a", {}, "spaces"), ("true_ a", "true a", {}, "spaces"),
-        ("true x", "TRUE x", {}, "true and false"), ("true_ a", "TRUE a", {}, "true and false"), ("1 1", "true 1", {}, "true and false"),
-        ("0 0", "False 0", {}, "true and false"), ("none x", "NULL x", {}, "null words"), ("5 a", "5.0 a", {}, "typed by column"),
-        ("5% 7%", "0.05 0.07", {"percentage": True}, "percent form"), ("0.05", "5%", {"percentage": True}, "percent form"),
-        ("5", "7", {"abs_tol": 3}, "own tolerance"), ("100 a", "100.0 a", {"rel_tol": 0.01}, "typed by column"),
-        ("100 a", "$100.5 a", {"rel_tol": 0.01}, "written form"), ("2020-01-01", "2020-01-01T00:00:00", {}, "same instant"),
-        ("e\u0301", "\u00e9", {}, "spelling form"),
-        # The first kind without which the reference accepts, not the first that is written differently.
-        ("1 5", "1.0 $5", {}, "written form"), ("$5 1", "5 1.0", {}, "written form"), ("a 5", "a_ $5", {}, "spaces"),
-        ("5 a", "$5 a_", {}, "written form"), ("1 5,x y", "1.0 $5,x y", ORDER, "written form"),
-        ("1 5,5 y", "1.0 5,$5 y", ORDER, "written form"),
-        # In order, the column that the reference refuses.
-        ("none b,5 a", "none b,5.0 a", {}, "typed by column"), ("a b,5 x", "a b,$5 x", {}, "written form"),
-        # In any order the rows are paired first.
-        ("9.999 20.0", "10.0 20.0", ORDER, "row pairing"), ("5 7,1 2", "7 $5,2 1", ORDER, "written form"),
-        ("5 7,1 2", "7 $5,2 1,x y", ORDER, "written form"), ("5 7,1 2", "x y,7 $5,2 1", ORDER, "written form"),
-        # Tied rows may change places; what is not moved has another cause.
-        ("1 1,b a", "1 1,a b", TIES, "tie order"), ("1 1,5 a", "1 1,a $5", TIES, "tie order"),
-        ("1 1 2,5 a 7", "1 1 2,5 a $7", TIES, "written form"),
-        ("1 1 2,5 5 7,a b c", "1.0 1 2,5 5 7,b a c", TIES, "tie order"),
-        # The row of a tied answer is looked for in all columns.
-        ("1 1 2,5 5_ x,a b c", "1 1 2,5_ $5 x,b a c", TIES, "tie order"),
-        # With an integer that is no float the reference ends wherever it stands.
-        (f"{HUGE} 2", f"{HUGE} 2", {}, "cells the reference dies of"), ("2 5", f"{HUGE} 2,2 $5", ORDER, "cells the reference dies of"),
-        # A column that is not needed makes floats of the others, which are sorted as text.
-        ("20000000000000000 21", "20000000000000000 21,0.5 1.5", ORDER, "dtype of other columns"),
-        # In order only the refused column is looked at, in any order it is looked at first.
-        ("none b,5 a", "x y,none b,5.0 a", {}, "typed by column"), ("1 5,7 a", "1.0 $5,7.0 a", {}, "written form"),
-        ("1 5,7 a,9 b", "1.0 5,$7 a,9.0 b", ORDER, "written form"), ("1 5,7 a,9 b", "x y,1.0 5,$7 a,9.0 b", ORDER, "written form"),
-        # Rows of the same values are paired, from the top; the others within the tolerance, in place if that can be.
-        ("2 1 9", "1.0 $9 $2", OWN, "written form"), ("5 5.0 7 a", "a $5 5.00 7", ORDER, "written form"),
-        ("1 2", "1 0.5", OWN, "own tolerance"),
-        ("2 1", "1.0 $2", OWN, "own tolerance"),
-        ("1 5", "x y,1.5 5", {"abs_tol": {"c0": 1}, **ORDER}, "own tolerance"),
-        # The reference accepts each kind alone: the first without which it accepts.
-        ("99 9.996 10.001", "_99 10.00 10.0075", {"abs_tol": 0.5, **ORDER}, "typed by column"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("gold", "answer", "options", "flip"), [
+    ("a x", "a_ x", {}, "spaces"), ("5_ a", "_5 a", {}, "spaces"), ("true_ a", "true a", {}, "spaces"),
+    ("true x", "TRUE x", {}, "true and false"), ("true_ a", "TRUE a", {}, "true and false"), ("1 1", "true 1", {}, "true and false"),
+    ("0 0", "False 0", {}, "true and false"), ("none x", "NULL x", {}, "null words"), ("5 a", "5.0 a", {}, "typed by column"),
+    ("5% 7%", "0.05 0.07", {"percentage": True}, "percent form"), ("0.05", "5%", {"percentage": True}, "percent form"),
+    ("5", "7", {"abs_tol": 3}, "own tolerance"), ("100 a", "100.0 a", {"rel_tol": 0.01}, "typed by column"),
+    ("100 a", "$100.5 a", {"rel_tol": 0.01}, "written form"), ("2020-01-01", "2020-01-01T00:00:00", {}, "same instant"),
+    ("e\u0301", "\u00e9", {}, "spelling form"),
+    # The first kind without which the reference accepts, not the first that is written differently.
+    ("1 5", "1.0 $5", {}, "written form"), ("$5 1", "5 1.0", {}, "written form"), ("a 5", "a_ $5", {}, "spaces"),
+    ("5 a", "$5 a_", {}, "written form"), ("1 5,x y", "1.0 $5,x y", ORDER, "written form"),
+    ("1 5,5 y", "1.0 5,$5 y", ORDER, "written form"),
+    # In order, the column that the reference refuses.
+    ("none b,5 a", "none b,5.0 a", {}, "typed by column"), ("a b,5 x", "a b,$5 x", {}, "written form"),
+    # In any order the rows are paired first.
+    ("9.999 20.0", "10.0 20.0", ORDER, "row pairing"), ("5 7,1 2", "7 $5,2 1", ORDER, "written form"),
+    ("5 7,1 2", "7 $5,2 1,x y", ORDER, "written form"), ("5 7,1 2", "x y,7 $5,2 1", ORDER, "written form"),
+    # Tied rows may change places; what is not moved has another cause.
+    ("1 1,b a", "1 1,a b", TIES, "tie order"), ("1 1,5 a", "1 1,a $5", TIES, "tie order"),
+    ("1 1 2,5 a 7", "1 1 2,5 a $7", TIES, "written form"),
+    ("1 1 2,5 5 7,a b c", "1.0 1 2,5 5 7,b a c", TIES, "tie order"),
+    # The row of a tied answer is looked for in all columns.
+    ("1 1 2,5 5_ x,a b c", "1 1 2,5_ $5 x,b a c", TIES, "tie order"),
+    # With an integer that is no float the reference ends wherever it stands.
+    (f"{HUGE} 2", f"{HUGE} 2", {}, "cells the reference dies of"), ("2 5", f"{HUGE} 2,2 $5", ORDER, "cells the reference dies of"),
+    # A column that is not needed makes floats of the others, which are sorted as text.
+    ("20000000000000000 21", "20000000000000000 21,0.5 1.5", ORDER, "dtype of other columns"),
+    # In order only the refused column is looked at, in any order it is looked at first.
+    ("none b,5 a", "x y,none b,5.0 a", {}, "typed by column"), ("1 5,7 a", "1.0 $5,7.0 a", {}, "written form"),
+    ("1 5,7 a,9 b", "1.0 5,$7 a,9.0 b", ORDER, "written form"), ("1 5,7 a,9 b", "x y,1.0 5,$7 a,9.0 b", ORDER, "written form"),
+    # Rows of the same values are paired, from the top; the others within the tolerance, in place if that can be.
+    ("2 1 9", "1.0 $9 $2", OWN, "written form"), ("5 5.0 7 a", "a $5 5.00 7", ORDER, "written form"),
+    ("1 2", "1 0.5", OWN, "own tolerance"),
+    ("2 1", "1.0 $2", OWN, "own tolerance"),
+    ("1 5", "x y,1.5 5", {"abs_tol": {"c0": 1}, **ORDER}, "own tolerance"),
+    # The reference accepts each kind alone: the first without which it accepts.
+    ("99 9.996 10.001", "_99 10.00 10.0075", {"abs_tol": 0.5, **ORDER}, "typed by column"),
+])  # fmt: skip
 def test_the_proved_cause_of_a_flip(gold: str, answer: str, options: dict[str, Any], flip: str) -> None:
     """Why strict accepts what the reference refuses, if several cells are written differently."""
     score = table_match(table_of(answer), gold=table_of(gold), **options)
@@ -128,18 +119,15 @@ def table_of(columns: str) -> Table:
 NOT_FOUND = "no cause found"
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer", "options", "limit", "causes"),
-    [
-        ("9.996 10.001", "10.00 10.0075", OWN, "_MOST_READ", {1: NOT_FOUND, 2: NOT_FOUND, 3: "typed by column"}),
-        ("9.996 10.001,a b", "10.00 10.0075,a b", OWN, "_MOST_READ", {4: NOT_FOUND, 6: "typed by column"}),
-        ("5 7", "$7 $5", ORDER, "_MOST_READ", {1: NOT_FOUND, 2: "written form"}),
-        ("5 7,1 2", "$7 $5,2 1", ORDER, "_MOST_READ", {3: NOT_FOUND, 4: "written form"}),
-        ("1 2", "1.4 2.4", OWN, "_MOST_PAIRED", {1: NOT_FOUND, 2: "own tolerance"}),
-        ("5 7", "5 $7,x y", ORDER, "_MOST_ASKED", {5: NOT_FOUND, 6: "written form"}),
-        ("1 5", "1.0 $5", {}, "_MOST_ASKED", {0: "written form"}),
-    ],
-)
+@pytest.mark.parametrize(("gold", "answer", "options", "limit", "causes"), [
+    ("9.996 10.001", "10.00 10.0075", OWN, "_MOST_READ", {1: NOT_FOUND, 2: NOT_FOUND, 3: "typed by column"}),
+    ("9.996 10.001,a b", "10.00 10.0075,a b", OWN, "_MOST_READ", {4: NOT_FOUND, 6: "typed by column"}),
+    ("5 7", "$7 $5", ORDER, "_MOST_READ", {1: NOT_FOUND, 2: "written form"}),
+    ("5 7,1 2", "$7 $5,2 1", ORDER, "_MOST_READ", {3: NOT_FOUND, 4: "written form"}),
+    ("1 2", "1.4 2.4", OWN, "_MOST_PAIRED", {1: NOT_FOUND, 2: "own tolerance"}),
+    ("5 7", "5 $7,x y", ORDER, "_MOST_ASKED", {5: NOT_FOUND, 6: "written form"}),
+    ("1 5", "1.0 $5", {}, "_MOST_ASKED", {0: "written form"}),
+])  # fmt: skip
 def test_more_than_is_looked_at_has_no_cause(
     gold: str, answer: str, options: dict[str, Any], limit: str, causes: dict[int, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

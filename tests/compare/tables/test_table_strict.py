@@ -266,26 +266,23 @@ def chain(n_rows: int, shift: float = 0.0) -> list[str]:
     return [f"{1 + (i + shift) * 0.9e-9:.16f}" for i in range(n_rows)]
 
 
-@pytest.mark.parametrize(
-    ("make", "expected"),
-    [
-        (lambda: (balanced(12, 64, 1), mixed(balanced(12, 64, 1), 2)), 1),
-        (lambda: (balanced(12, 64, 1), balanced(14, 64, 3)), 0),
-        (lambda: (hadamard(64)[:30], mixed(hadamard(64), 4)), 1),
-        (lambda: ([*hadamard(32)[:12], ["0"] * 16 + ["1"] * 16], scrambled(hadamard(32), 5)), 0),
-        (lambda: ([["1", "2"] * 50] * 60, [["1", "2"] * 50] * 120), 1),
-        (lambda: ([["1", "2"] * 50] * 60, [["1", "2"] * 50] * 59), 0),
-        (lambda: ([["1", "2"] * 50] * 60, [["1", "2"] * 50] * 59 + [["1", "1"] * 50]), 0),
-        (lambda: ([chain(2000)], mixed([chain(2000)], 6)), 1),
-        (lambda: ([chain(2000)], mixed([chain(2000, 0.5)], 7)), 1),
-        (lambda: ([chain(2000)], mixed([chain(2000, 3.0)], 8)), 0),
-        (lambda: ([chain(2000), chain(2000)], mixed([chain(2000), chain(2000, 0.5)], 9)), 1),
-        (lambda: ([chain(800), chain(800)], [chain(800), chain(800)[3:] + chain(800)[:3]]), 0),
-        (lambda: (dense(6, 2000, 10), mixed(dense(6, 2000, 10), 11)), 1),
-        (lambda: (dense(6, 2000, 10), scrambled(dense(6, 2000, 10), 12)), 0),
-        (lambda: (dense(6, 400, 13, 1e-8), mixed(dense(6, 400, 13, 1e-8), 14)), 1),
-    ],
-)
+@pytest.mark.parametrize(("make", "expected"), [
+    (lambda: (balanced(12, 64, 1), mixed(balanced(12, 64, 1), 2)), 1),
+    (lambda: (balanced(12, 64, 1), balanced(14, 64, 3)), 0),
+    (lambda: (hadamard(64)[:30], mixed(hadamard(64), 4)), 1),
+    (lambda: ([*hadamard(32)[:12], ["0"] * 16 + ["1"] * 16], scrambled(hadamard(32), 5)), 0),
+    (lambda: ([["1", "2"] * 50] * 60, [["1", "2"] * 50] * 120), 1),
+    (lambda: ([["1", "2"] * 50] * 60, [["1", "2"] * 50] * 59), 0),
+    (lambda: ([["1", "2"] * 50] * 60, [["1", "2"] * 50] * 59 + [["1", "1"] * 50]), 0),
+    (lambda: ([chain(2000)], mixed([chain(2000)], 6)), 1),
+    (lambda: ([chain(2000)], mixed([chain(2000, 0.5)], 7)), 1),
+    (lambda: ([chain(2000)], mixed([chain(2000, 3.0)], 8)), 0),
+    (lambda: ([chain(2000), chain(2000)], mixed([chain(2000), chain(2000, 0.5)], 9)), 1),
+    (lambda: ([chain(800), chain(800)], [chain(800), chain(800)[3:] + chain(800)[:3]]), 0),
+    (lambda: (dense(6, 2000, 10), mixed(dense(6, 2000, 10), 11)), 1),
+    (lambda: (dense(6, 2000, 10), scrambled(dense(6, 2000, 10), 12)), 0),
+    (lambda: (dense(6, 400, 13, 1e-8), mixed(dense(6, 400, 13, 1e-8), 14)), 1),
+])  # fmt: skip
 def test_hard_tables_are_decided(make: Callable[[], tuple[Columns, Columns]], expected: int) -> None:
     """Balanced bits, equal columns, chains of near-equal floats and dense floats get the right verdict, not a limit."""
     gold, predicted = make()
@@ -294,13 +291,10 @@ def test_hard_tables_are_decided(make: Callable[[], tuple[Columns, Columns]], ex
     assert verdict.fault is None
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: (near := [[f"{1 + (i + j) % 7 * 3e-10:.11f}" for j in range(30)] for i in range(40)], scrambled(near, 15)),
-        lambda: (dense(6, 400, 16, 1e-8), scrambled(dense(6, 400, 16, 1e-8), 17)),
-    ],
-)
+@pytest.mark.parametrize("make", [
+    lambda: (near := [[f"{1 + (i + j) % 7 * 3e-10:.11f}" for j in range(30)] for i in range(40)], scrambled(near, 15)),
+    lambda: (dense(6, 400, 16, 1e-8), scrambled(dense(6, 400, 16, 1e-8), 17)),
+])  # fmt: skip
 def test_what_cannot_be_decided_ends_at_a_counted_cap(make: Callable[[], tuple[Columns, Columns]], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every column fits every other and no rows agree, the answer is a 0 with LIMIT after the same number of tries each time."""
     monkeypatch.setattr(row_multisets, "CELL_CAP", CELL_CAP // 1000)

@@ -25,10 +25,9 @@ NAMES |= {"y": "yocto"}
 UNITS = {
     "in": "inch", "ft": "foot", "yd": "yard", "miles": "mile", "nmi": "nautical_mile", "lb": "pound", "oz": "oz", "st": "stone",
     "min": "minute", "h": "hour", "d": "day", "wk": "week", "yr": "Julian_year", "atm": "atm", "psi": "psi", "Torr": "torr", "bar": "bar",
-    "eV": "eV",
-    "Da": "u", "ha": "hectare", "acre": "acre", "L": "liter", "kn": "knot", "deg": "degree", "Å": "angstrom", "t": "metric_ton", "hp": "hp",
-    "pc": "parsec", "km/h": "kmh", "mph": "mph", "gal": "gallon", "dyn": "dyn", "erg": "erg", "cal": "calorie", "lbf": "lbf", "BTU": "Btu",
-    "micron": "micron",
+    "eV": "eV", "Da": "u", "ha": "hectare", "acre": "acre", "L": "liter", "kn": "knot", "deg": "degree", "Å": "angstrom", "t": "metric_ton",
+    "hp": "hp", "pc": "parsec", "km/h": "kmh", "mph": "mph", "gal": "gallon", "dyn": "dyn", "erg": "erg", "cal": "calorie", "lbf": "lbf",
+    "BTU": "Btu", "micron": "micron",
 }  # fmt: skip
 
 

@@ -79,14 +79,11 @@ def test_parts_that_fail_are_unscored_and_asked_again_by_resume(batches: Any, pr
     assert [len(one) for one in server.batches.values()] == [6, 2]
 
 
-@pytest.mark.parametrize(
-    ("ends", "score", "says"),
-    [
-        ("failed", None, ["the batch failed: no money left"] * 2),
-        ("expired", 1.0, ["the batch expired", "no reply: not executed"]),
-        ("completed", 1.0, ["the batch gave no reply to it", "no reply: not executed"]),
-    ],
-)
+@pytest.mark.parametrize(("ends", "score", "says"), [
+    ("failed", None, ["the batch failed: no money left"] * 2),
+    ("expired", 1.0, ["the batch expired", "no reply: not executed"]),
+    ("completed", 1.0, ["the batch gave no reply to it", "no reply: not executed"]),
+])  # fmt: skip
 def test_a_batch_that_fails_or_expires_scores_nobody_wrong(batches: Any, ends: str, score: float | None, says: list[str]) -> None:
     """What had been answered before it expired counts; of one that failed all are unscored with its reason, else with their own."""
 

@@ -37,16 +37,12 @@ def request(text: str = "hello") -> Request:
     return Request(model="m", messages=({"role": "user", "content": text},), parameters={"temperature": 0})
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"<html>proxy</html>", b'{"choices": []}', b'{"choices": [{"message": {"content": 7}}]}', b"[" * 100_000,
-        b'{"error": {"message": "quota"}, "choices": [{"message": {"content": "4"}}]}',
-        b'{"choices": [{"message": {"content": "4"}, "error": {"code": 502}}]}',
-        b'{"choices": [{"message": {"content": "1", "content": "5"}}]}',
-    ],
-    ids=["not JSON", "no choices", "content is no text", "deep JSON", "an error too", "a choice's error", "two contents"],
-)  # fmt: skip
+@pytest.mark.parametrize("raw", [
+    b"<html>proxy</html>", b'{"choices": []}', b'{"choices": [{"message": {"content": 7}}]}', b"[" * 100_000,
+    b'{"error": {"message": "quota"}, "choices": [{"message": {"content": "4"}}]}',
+    b'{"choices": [{"message": {"content": "4"}, "error": {"code": 502}}]}',
+    b'{"choices": [{"message": {"content": "1", "content": "5"}}]}',
+], ids=["not JSON", "no choices", "content is no text", "deep JSON", "an error too", "a choice's error", "two contents"])  # fmt: skip
 def test_a_bad_body_is_asked_again(serve: Serve, judge_at: Make, raw: bytes) -> None:
     """After one bad response the next good one is the reply, and the retry is counted (`test_providers.py` has other passing faults)."""
     server = serve(lambda _, n: Say(raw=raw) if n == 1 else GOOD)
@@ -69,17 +65,14 @@ def test_a_lasting_fault_is_a_fault_with_a_reason(serve: Serve, judge_at: Make, 
     assert (len(server.asked), client.account.n_retries) == (3, 2)
 
 
-@pytest.mark.parametrize(
-    ("headers", "raw", "form"),
-    [
-        ({"Content-Encoding": "br"}, b"\x0b", ": it is compressed (br), which was not asked for"),
-        ({}, b"\x1f\x8b\x08", ": it is compressed (gzip), which was not asked for"),
-        ({"Content-Type": "text/event-stream"}, b"id: 1", ": it is a stream of events, which was not asked for"),
-        ({}, b'\n data: {"choices": []}', ": it is a stream of events, which was not asked for"),
-        ({}, b"<html>log in</html>", ": it is a web page, which was not asked for"),
-        ({"Content-Encoding": "identity"}, b"{}", ""),
-    ],
-)
+@pytest.mark.parametrize(("headers", "raw", "form"), [
+    ({"Content-Encoding": "br"}, b"\x0b", ": it is compressed (br), which was not asked for"),
+    ({}, b"\x1f\x8b\x08", ": it is compressed (gzip), which was not asked for"),
+    ({"Content-Type": "text/event-stream"}, b"id: 1", ": it is a stream of events, which was not asked for"),
+    ({}, b'\n data: {"choices": []}', ": it is a stream of events, which was not asked for"),
+    ({}, b"<html>log in</html>", ": it is a web page, which was not asked for"),
+    ({"Content-Encoding": "identity"}, b"{}", ""),
+])  # fmt: skip
 def test_a_reply_in_another_form_is_named(serve: Serve, judge_at: Make, headers: dict[str, str], raw: bytes, form: str) -> None:
     """What came instead of the JSON that was asked for is the cause, not the protocol."""
     server = serve(lambda *_: Say(raw=raw, headers=headers))
@@ -130,27 +123,20 @@ def test_which_status_of_another_address_is_asked_again(serve: Serve) -> None:
     assert len(server.asked) == 3
 
 
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("3", 3), (" 1.5 ", 1.5), ("0", 0), (None, 0), ("", 0), ("soon", 0), ("1.2.3", 0), ("-1", 0), ("\u00b3", 0),
-        ("Mon, 01 Jan 2001 00:00:00 GMT", 0), ("Mon, 01 Jan 2001 00:00:00 -0000", 0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "seconds"), [
+    ("3", 3), (" 1.5 ", 1.5), ("0", 0), (None, 0), ("", 0), ("soon", 0), ("1.2.3", 0), ("-1", 0), ("\u00b3", 0),
+    ("Mon, 01 Jan 2001 00:00:00 GMT", 0), ("Mon, 01 Jan 2001 00:00:00 -0000", 0),
+])  # fmt: skip
 def test_pauses_that_are_requested(value: str | None, seconds: float) -> None:
     """A number of seconds; nothing else and no past date makes a call wait."""
     assert retry_after({} if value is None else {"retry-after": value}) == seconds
 
 
-@pytest.mark.parametrize(
-    ("said", "message"),
-    [
-        (None, "refused"),
-        (Say(status=429, headers={"Retry-After": "301"}), "301 s|HTTP 429"),
-        (Say(raw=b" " * ((8 << 20) + 1)), "the reply is longer than 8 MiB"),
-    ],
-    ids=["nobody listens", "a pause of more than five minutes", "more than is kept in memory"],
-)
+@pytest.mark.parametrize(("said", "message"), [
+    (None, "refused"),
+    (Say(status=429, headers={"Retry-After": "301"}), "301 s|HTTP 429"),
+    (Say(raw=b" " * ((8 << 20) + 1)), "the reply is longer than 8 MiB"),
+], ids=["nobody listens", "a pause of more than five minutes", "more than is kept in memory"])  # fmt: skip
 def test_what_ends_a_question_and_another_call(serve: Serve, judge_at: Make, said: Say | None, message: str) -> None:
     """The reason says so."""
     server = serve(lambda *_: said or GOOD)
@@ -265,14 +251,11 @@ def test_the_pace_of_calls() -> None:
     assert free.allowed == 8.0
 
 
-@pytest.mark.parametrize(
-    ("proxy", "scheme", "host", "address"),
-    [
-        ("http://proxy:3128", "http", "judge.example", "proxy:3128"), ("proxy:3128", "https", "judge.example", "proxy:3128"),
-        ("", "http", "judge.example", None), ("http://", "http", "judge.example", None), ("http://proxy:3128", "http", "127.0.0.1", None),
-        ("http://proxy:3128", "http", "localhost", None), ("http://proxy:3128", "http", "here.local", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("proxy", "scheme", "host", "address"), [
+    ("http://proxy:3128", "http", "judge.example", "proxy:3128"), ("proxy:3128", "https", "judge.example", "proxy:3128"),
+    ("", "http", "judge.example", None), ("http://", "http", "judge.example", None), ("http://proxy:3128", "http", "127.0.0.1", None),
+    ("http://proxy:3128", "http", "localhost", None), ("http://proxy:3128", "http", "here.local", None),
+])  # fmt: skip
 def test_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch, proxy: str, scheme: str, host: str, address: str | None) -> None:
     """For other machines, unless `no_proxy` names them."""
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
@@ -371,13 +354,10 @@ class Refusing:
         raise self.why
 
 
-@pytest.mark.parametrize(
-    ("why", "is_over", "says"),
-    [
-        *((kind("x"), True, "the provider's answer to a batch is none") for kind in (ValueError, KeyError, TypeError, AttributeError)),
-        *((status, status in (400, 401, 403, 404, 410), "") for status in (*range(399, 432), *range(499, 505), 529)),
-    ],
-)
+@pytest.mark.parametrize(("why", "is_over", "says"), [
+    *((kind("x"), True, "the provider's answer to a batch is none") for kind in (ValueError, KeyError, TypeError, AttributeError)),
+    *((status, status in (400, 401, 403, 404, 410), "") for status in (*range(399, 432), *range(499, 505), 529)),
+])  # fmt: skip
 def test_a_batch_that_cannot_be_looked_at(why: int | Exception, is_over: bool, says: str) -> None:
     """One that is gone, or of which the answer is none, is over, and each of its requests says so; the others are looked at again."""
     words = f"the judge answered HTTP {why}"
@@ -451,14 +431,10 @@ def said_by(name: str, text: str = '{"score": 4}', served: str = "m-1-2026") -> 
 
 
 @EVERY
-@pytest.mark.parametrize(
-    "bad",
-    [
-        Say(status=429), Say(status=500, raw=b'{"error": {"message": "oh"}}'), Say(cut=True), Say(hang=True),
-        Say(drip=True, content="x" * 900), None,
-    ],
-    ids=["429", "500", "cut", "hang", "slow", "half JSON"],
-)  # fmt: skip
+@pytest.mark.parametrize("bad", [
+    Say(status=429), Say(status=500, raw=b'{"error": {"message": "oh"}}'), Say(cut=True), Say(hang=True),
+    Say(drip=True, content="x" * 900), None,
+], ids=["429", "500", "cut", "hang", "slow", "half JSON"])  # fmt: skip
 def test_a_passing_fault_is_asked_again(serve: Serve, judge_at: Make, name: str, bad: Say | None) -> None:
     """One bad response, then a good one: one call is counted, one retry, its tokens once; the second time it is known."""
     whole = said_by(name).raw or b""
@@ -576,15 +552,12 @@ def test_what_an_earlier_try_paid_for(tmp_path: Path) -> None:
     assert judge_words(account.to_json()).endswith("4 calls, 1 replies known, 151 + 17 tokens, cost 0.05667, 1 without token counts")
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (None, "the cassette tape.jsonl cannot be read: No such file or directory"),
-        ("{", "line 1 of the cassette tape.jsonl is no recorded reply"),
-        ('{"key": "k", "reply": {}}\n[]\n', "line 2 of the cassette tape.jsonl is no recorded reply"),
-        ('{"key": "k", "reply": {}}\n\n{"key": 1}', "line 2 of the cassette tape.jsonl is no recorded reply"),
-    ],
-)
+@pytest.mark.parametrize(("content", "words"), [
+    (None, "the cassette tape.jsonl cannot be read: No such file or directory"),
+    ("{", "line 1 of the cassette tape.jsonl is no recorded reply"),
+    ('{"key": "k", "reply": {}}\n[]\n', "line 2 of the cassette tape.jsonl is no recorded reply"),
+    ('{"key": "k", "reply": {}}\n\n{"key": 1}', "line 2 of the cassette tape.jsonl is no recorded reply"),
+])  # fmt: skip
 def test_a_cassette_that_cannot_be_read_is_a_fault(content: str | None, words: str, tmp_path: Path) -> None:
     """A missing or broken file is named, with the line, by its name and not its path."""
     tape = tmp_path / "tape.jsonl"
@@ -726,14 +699,11 @@ def test_a_reply_may_be_as_long_as_the_bound(serve: Serve) -> None:
     assert [one for one in {*threading.enumerate()} - before if isinstance(one, threading.Timer) and not one.finished.is_set()] == []
 
 
-@pytest.mark.parametrize(
-    ("error", "why"),
-    [
-        (BadStatusLine("x"), "the connection was cut, or its reply is no HTTP"), (ConnectionRefusedError(), "the connection was refused"),
-        (ConnectionResetError(), "the connection was cut"), (socket.gaierror(), "the host name is not known"),
-        (SSLCertVerificationError(), "its certificate is not trusted"), (OSError(), "the network failed"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("error", "why"), [
+    (BadStatusLine("x"), "the connection was cut, or its reply is no HTTP"), (ConnectionRefusedError(), "the connection was refused"),
+    (ConnectionResetError(), "the connection was cut"), (socket.gaierror(), "the host name is not known"),
+    (SSLCertVerificationError(), "its certificate is not trusted"), (OSError(), "the network failed"),
+])  # fmt: skip
 def test_why_there_is_no_response(error: Exception, why: str) -> None:
     """In a few words, also as the text of the error."""
     assert _kind(error) == str(TransportError(why)) == why

@@ -203,16 +203,13 @@ def test_a_decision_is_a_plain_count(says: list[str], how: str, choice: bool) ->
     assert found.verdict.value == (expected if expected in values else next(iter(known), None))
 
 
-@pytest.mark.parametrize(
-    ("says", "value", "contradicts", "agreement"),
-    [
-        (["1", "0"], 1.0, False, 1.0),
-        (["1", "1"], 0.5, True, 0.5),
-        (["0.25", "0.8"], pytest.approx(0.225), True, 0.5),
-        (["1", "?"], None, False, None),
-        (["declines", "1"], None, False, None),
-    ],
-)
+@pytest.mark.parametrize(("says", "value", "contradicts", "agreement"), [
+    (["1", "0"], 1.0, False, 1.0),
+    (["1", "1"], 0.5, True, 0.5),
+    (["0.25", "0.8"], pytest.approx(0.225), True, 0.5),
+    (["1", "?"], None, False, None),
+    (["declines", "1"], None, False, None),
+])  # fmt: skip
 def test_pairs_are_asked_in_both_orders(says: list[str], value: float | None, contradicts: bool, agreement: float | None) -> None:
     """The mean of the first order and of what the second says of the same item; the cost of both."""
     judge, _ = scripted(says, repeats=1, price_per_1k_prompt=10.0)
@@ -440,14 +437,11 @@ def test_a_liking_for_the_first_place_cancels_out(serve: Serve, judge_at: Make) 
     assert score.details["judge"]["agreement"] == 0.5
 
 
-@pytest.mark.parametrize(
-    ("parameters", "says"),
-    [
-        *(({"scale": scale}, "scale") for scale in ([5, 1], [1], [3, 3], [-5, 0])),
-        ({"prompt": "{{anser}}"}, "'anser'"), ({"extractor": "("}, "regular expression"),
-        ({"reply": "yes_no", "from_zero": True}, "yes_no"), ({"temperatur": 1}, "unknown parameter"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("parameters", "says"), [
+    *(({"scale": scale}, "scale") for scale in ([5, 1], [1], [3, 3], [-5, 0])),
+    ({"prompt": "{{anser}}"}, "'anser'"), ({"extractor": "("}, "regular expression"),
+    ({"reply": "yes_no", "from_zero": True}, "yes_no"), ({"temperatur": 1}, "unknown parameter"),
+])  # fmt: skip
 def test_bad_parameters_are_found_when_gold_is_read(parameters: dict[str, Any], says: str) -> None:
     """A scale, prompt or pattern that cannot be meant is a problem of gold before anybody is asked; the judge is none of the parameters."""
     assert any(says in problem.message for problem in check_parameters(SCORERS.load("llm_judge"), parameters))

@@ -81,20 +81,17 @@ def probed(capsys: pytest.CaptureFixture[str], base_url: str) -> dict[str, float
     return {name: lean["points"] for name, lean in found.items() if isinstance(lean, dict) and "points" in lean}
 
 
-@pytest.mark.parametrize(
-    ("shares", "expected"),
-    [
-        pytest.param({}, {"retest": 100}, marks=pytest.mark.slow),
-        pytest.param({"position": 0.3}, {"position": 30, "retest": 100}, marks=pytest.mark.slow),
-        ({"length": 0.45, "wordy": 0.2}, {"length": 45, "verbosity": 20, "retest": 100}),
-        pytest.param({"own": 0.25, "obeys": 0.6}, {"self_preference": 25, "injection": 48, "retest": 100}, marks=pytest.mark.slow),
-        pytest.param({"moody": 0.3}, {"retest": 85}, marks=pytest.mark.slow),
-        (
-            {"position": 0.3, "own": 0.25, "obeys": 0.6, "moody": 0.3},
-            {"position": 30, "self_preference": 25, "injection": 48, "retest": 85},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("shares", "expected"), [
+    pytest.param({}, {"retest": 100}, marks=pytest.mark.slow),
+    pytest.param({"position": 0.3}, {"position": 30, "retest": 100}, marks=pytest.mark.slow),
+    ({"length": 0.45, "wordy": 0.2}, {"length": 45, "verbosity": 20, "retest": 100}),
+    pytest.param({"own": 0.25, "obeys": 0.6}, {"self_preference": 25, "injection": 48, "retest": 100}, marks=pytest.mark.slow),
+    pytest.param({"moody": 0.3}, {"retest": 85}, marks=pytest.mark.slow),
+    (
+        {"position": 0.3, "own": 0.25, "obeys": 0.6, "moody": 0.3},
+        {"position": 30, "self_preference": 25, "injection": 48, "retest": 85},
+    ),
+])  # fmt: skip
 def test_leanings_are_found_within_two_points(
     serve: Serve, capsys: pytest.CaptureFixture[str], shares: dict[str, float], expected: dict[str, float]
 ) -> None:
@@ -136,19 +133,15 @@ class Forgetful:
         return "tie" if "<summary-0" in prompt else "5"
 
 
-@pytest.mark.parametrize(
-    ("says", "points", "errors", "n", "n_silent"),
-    [
-        (
-            lambda body, _: "0" if "<summary-0" in prompt_of(body) else "5",
-            *([100, 0, 50, 0, 0, 100], [0, 100, 50, 100, 0, 0], [2, 2, 2, 2, 1, 2], [0] * 6),
-        ),
-        (Forgetful(), [0, 0, 50, 0, 0, 0], [0] * 6, [2, 2, 2, 2, 0, 0], [0, 0, 0, 0, 1, 2]),
-        (lambda *_: "Hm.", *[[0] * 6] * 3, [2, 2, 2, 2, 1, 2]),
-        (lambda *_: "", *[[0] * 6] * 3, [2, 2, 2, 1, 1, 2]),
-    ],
-    ids=["always the first", "not twice", "no verdict", "nothing"],
-)
+@pytest.mark.parametrize(("says", "points", "errors", "n", "n_silent"), [
+    (
+        lambda body, _: "0" if "<summary-0" in prompt_of(body) else "5",
+        *([100, 0, 50, 0, 0, 100], [0, 100, 50, 100, 0, 0], [2, 2, 2, 2, 1, 2], [0] * 6),
+    ),
+    (Forgetful(), [0, 0, 50, 0, 0, 0], [0] * 6, [2, 2, 2, 2, 0, 0], [0, 0, 0, 0, 1, 2]),
+    (lambda *_: "Hm.", *[[0] * 6] * 3, [2, 2, 2, 2, 1, 2]),
+    (lambda *_: "", *[[0] * 6] * 3, [2, 2, 2, 1, 1, 2]),
+], ids=["always the first", "not twice", "no verdict", "nothing"])  # fmt: skip
 def test_a_probe_of_one_case(
     serve: Serve, tmp_path: Path, says: Any, points: list[float], errors: list[float], n: list[int], n_silent: list[int]
 ) -> None:

@@ -175,16 +175,13 @@ def test_scores(text: str, value: float | None, why: str) -> None:
     assert score_reading()(text).value == (None if value is None else pytest.approx(value))
 
 
-@pytest.mark.parametrize(
-    ("reply", "said", "value"),
-    [
-        ("Answer: no", ("Paris", "Lyon"), 0.0), ("Answer: no", ("Yes, it is.", "yes"), 0.0), ("Answer: no", ("no", "yes"), None),
-        ("**The answer is:** No.", ("Nobody knows", "No, never."), None), ('```json\n{"answer": "No."}\n```', ("no",), None),
-        ('{"answer": "no"}', ("yes", "Paris"), 0.0), ('They differ. {"answer": "no"}', ("no",), 0.0),
-        ('{"answer": "no", "reason": "the years differ"}', ("no",), 0.0), ("Answer: no, they differ", ("no",), 0.0), ("no", ("no",), 0.0),
-        ('Answer: {"verdict": "no"}', ("no",), 0.0), ("Final answer: no", ("no",), 0.0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "said", "value"), [
+    ("Answer: no", ("Paris", "Lyon"), 0.0), ("Answer: no", ("Yes, it is.", "yes"), 0.0), ("Answer: no", ("no", "yes"), None),
+    ("**The answer is:** No.", ("Nobody knows", "No, never."), None), ('```json\n{"answer": "No."}\n```', ("no",), None),
+    ('{"answer": "no"}', ("yes", "Paris"), 0.0), ('They differ. {"answer": "no"}', ("no",), 0.0),
+    ('{"answer": "no", "reason": "the years differ"}', ("no",), 0.0), ("Answer: no, they differ", ("no",), 0.0), ("no", ("no",), 0.0),
+    ('Answer: {"verdict": "no"}', ("no",), 0.0), ("Final answer: no", ("no",), 0.0),
+])  # fmt: skip
 def test_an_answer_that_may_be_the_rated_one(reply: str, said: tuple[str, ...], value: float | None) -> None:
     """`Answer: no` alone is no verdict where the reference or the rated answer says no: it may only repeat that."""
     verdict = _unless_repeated(yes_no_reading(), said)(reply)
@@ -223,15 +220,11 @@ CLAIMS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("reading", "rows"),
-    [
-        (choice_reading(QA_CHOICES), [*CHOICES, ('{"verdict": "NA"}', None), ("NA", None), ('{"verdict": true}', None), ("tie", None)]),
-        (choice_reading(SUMMARY_CHOICES), [*CHOICES, ("Tie", 0.5), ('{"verdict": "tie"}', 0.5), ("tied", None), ("Response 1", None)]),
-        (claims_reading(), CLAIMS),
-    ],
-    ids=["questions", "summaries", "claims"],
-)
+@pytest.mark.parametrize(("reading", "rows"), [
+    (choice_reading(QA_CHOICES), [*CHOICES, ('{"verdict": "NA"}', None), ("NA", None), ('{"verdict": true}', None), ("tie", None)]),
+    (choice_reading(SUMMARY_CHOICES), [*CHOICES, ("Tie", 0.5), ('{"verdict": "tie"}', 0.5), ("tied", None), ("Response 1", None)]),
+    (claims_reading(), CLAIMS),
+], ids=["questions", "summaries", "claims"])  # fmt: skip
 def test_choices_and_claims(reading: Reading, rows: list[tuple[str, float | None]]) -> None:
     """0, 1, tie in any dress; 1 where all claims are supported. A list that is none or contradicts the verdict, and all else, is None."""
     assert [(text, reading(text).value) for text, _ in rows] == rows
@@ -255,30 +248,27 @@ def test_no_text_raises_or_leaves_the_range(text: str) -> None:
         assert value is None or 0 <= value <= 1
 
 
-@pytest.mark.parametrize(
-    ("reading", "text", "value", "label"),
-    [
-        (score_reading(variant="issue_default"), "a 3, not 12 or 5", 0.6, "3"),
-        (score_reading(variant="issue_default"), "0 or 6 or 15", 0.0, ""),
-        (score_reading(variant="issue_default", extractor=r"= (\d)"), "5 = 4", 0.8, "4"),
-        (score_reading(extractor=r"\d(?=!)"), "5 4!", 0.8, "4"),
-        (score_reading(extractor=r"x"), "5", None, ""),
-        (score_reading(extractor=lambda text: len(text)), "abc", 0.6, "3"),
-        (score_reading(extractor=lambda text: text == ""), "abc", None, ""),
-        (score_reading(extractor=lambda _: [3]), "abc", None, ""),
-        (score_reading(scale=(0, 10), from_zero=True), '{"score": 4}', 0.4, "4"),
-        (score_reading(scale=(1, 5), from_zero=True), '{"score": 4}', 0.75, "4"),
-        (score_reading(scale=(1, 5), from_zero=True), '{"score": 1}', 0.0, "1"),
-        (yes_no_reading(variant="issue_literal"), " yes\n", 1.0, ""),
-        (yes_no_reading(variant="issue_literal"), "Yes.", 0.0, ""),
-        (choice_reading(QA_CHOICES, upstream_length=1), "1, because", 1.0, "correct"),
-        (choice_reading(QA_CHOICES, upstream_length=1), " 1", -1.0, "invalid"),
-        (choice_reading(QA_CHOICES, upstream_length=2), "na", -1.0, "invalid"),
-        (choice_reading(QA_CHOICES, upstream_length=0), "0", 0.0, "incorrect"),
-        (choice_reading(QA_CHOICES, upstream_length=0), "0 ", -1.0, "invalid"),
-        (choice_reading(QA_CHOICES), "0.", 0.0, "incorrect"),
-    ],
-)
+@pytest.mark.parametrize(("reading", "text", "value", "label"), [
+    (score_reading(variant="issue_default"), "a 3, not 12 or 5", 0.6, "3"),
+    (score_reading(variant="issue_default"), "0 or 6 or 15", 0.0, ""),
+    (score_reading(variant="issue_default", extractor=r"= (\d)"), "5 = 4", 0.8, "4"),
+    (score_reading(extractor=r"\d(?=!)"), "5 4!", 0.8, "4"),
+    (score_reading(extractor=r"x"), "5", None, ""),
+    (score_reading(extractor=lambda text: len(text)), "abc", 0.6, "3"),
+    (score_reading(extractor=lambda text: text == ""), "abc", None, ""),
+    (score_reading(extractor=lambda _: [3]), "abc", None, ""),
+    (score_reading(scale=(0, 10), from_zero=True), '{"score": 4}', 0.4, "4"),
+    (score_reading(scale=(1, 5), from_zero=True), '{"score": 4}', 0.75, "4"),
+    (score_reading(scale=(1, 5), from_zero=True), '{"score": 1}', 0.0, "1"),
+    (yes_no_reading(variant="issue_literal"), " yes\n", 1.0, ""),
+    (yes_no_reading(variant="issue_literal"), "Yes.", 0.0, ""),
+    (choice_reading(QA_CHOICES, upstream_length=1), "1, because", 1.0, "correct"),
+    (choice_reading(QA_CHOICES, upstream_length=1), " 1", -1.0, "invalid"),
+    (choice_reading(QA_CHOICES, upstream_length=2), "na", -1.0, "invalid"),
+    (choice_reading(QA_CHOICES, upstream_length=0), "0", 0.0, "incorrect"),
+    (choice_reading(QA_CHOICES, upstream_length=0), "0 ", -1.0, "invalid"),
+    (choice_reading(QA_CHOICES), "0.", 0.0, "incorrect"),
+])  # fmt: skip
 def test_readings_of_other_tools(reading: Reading, text: str, value: float | None, label: str) -> None:
     """What the code of the issue and Arthur Bench make of a reply, an extractor of one's own, and scales from their low end."""
     found = reading(text)
@@ -299,16 +289,13 @@ def test_thoughts_are_removed_from_every_reply() -> None:
         assert read(f"<think>{row['reply'].replace('</think>', '').replace('</thinking>', '')}").value is None, row
 
 
-@pytest.mark.parametrize(
-    ("reply", "first", "says", "asks"),
-    [
-        ("score", "2 → 5", "it names more than one number", "Reply with the number from 1 to 5 alone."),
-        ("score", "There are 3 errors in the reference", "it states no score", "Reply with the number from 1 to 5 alone."),
-        ("score", '{"score": 9}', "its number 9 is not on the scale", "Reply with the number from 1 to 5 alone."),
-        ("score", "", "it states no score", "Your first reply was empty."),
-        ("yes_no", "Yes, but the date is wrong, so no.", "it says both yes and no", "Reply with yes or no alone."),
-    ],
-)
+@pytest.mark.parametrize(("reply", "first", "says", "asks"), [
+    ("score", "2 → 5", "it names more than one number", "Reply with the number from 1 to 5 alone."),
+    ("score", "There are 3 errors in the reference", "it states no score", "Reply with the number from 1 to 5 alone."),
+    ("score", '{"score": 9}', "its number 9 is not on the scale", "Reply with the number from 1 to 5 alone."),
+    ("score", "", "it states no score", "Your first reply was empty."),
+    ("yes_no", "Yes, but the date is wrong, so no.", "it says both yes and no", "Reply with yes or no alone."),
+])  # fmt: skip
 def test_the_second_request_says_what_was_unreadable(
     serve: Serve, judge_at: Callable[..., Judge], reply: str, first: str, says: str, asks: str
 ) -> None:

@@ -84,14 +84,11 @@ def test_two_checks_of_one_instance(serve: Serve) -> None:
     assert [(r.status, r.score) for r in scored(*where).results] == [("scored", 0.6), ("scored", 1.0), ("unscored", None)]
 
 
-@pytest.mark.parametrize(
-    ("judge", "says"),
-    [
-        (None, "judge.model is not set"),
-        ({"model": "m"}, "judge.base_url is not set"),
-        ({"model": "m", "base_url": "http://127.0.0.1:9/v1", "key_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE"),
-    ],
-)
+@pytest.mark.parametrize(("judge", "says"), [
+    (None, "judge.model is not set"),
+    ({"model": "m"}, "judge.base_url is not set"),
+    ({"model": "m", "base_url": "http://127.0.0.1:9/v1", "key_env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE"),
+])  # fmt: skip
 def test_no_judge_is_unscored_with_a_hint(judge: dict[str, Any] | None, says: str) -> None:
     """Without a judge nothing crashes: the instance is unscored, the reason names the key, and the others are scored."""
     match = {"func": "string_match", "parameters": {"gold": "Oslo"}}
@@ -236,13 +233,10 @@ def test_judge_test_shows_the_wire_and_no_key(serve: Serve, capsys: pytest.Captu
 PARTS = [{"exact_match": {}, "weight": 0.5}, {"llm_judge": {}, "weight": 0.5}]
 
 
-@pytest.mark.parametrize(
-    ("says", "on_missing", "fault"),
-    [
-        ("I would rather not say", "null", "UNDEFINED"),
-        *((Say(status=400), on_missing, "JUDGE_FAILED") for on_missing in ("null", "renormalise", "zero")),
-    ],
-)
+@pytest.mark.parametrize(("says", "on_missing", "fault"), [
+    ("I would rather not say", "null", "UNDEFINED"),
+    *((Say(status=400), on_missing, "JUDGE_FAILED") for on_missing in ("null", "renormalise", "zero")),
+])  # fmt: skip
 def test_composite_without_a_verdict_is_unscored(serve: Serve, says: Say | str, on_missing: str, fault: str) -> None:
     """Silence is an interval, an outage nobody's 0: nothing stands in for the part, whatever is done with parts without a value."""
     check = {"func": "composite", "parameters": {"gold": "Paris", "parts": PARTS, "on_missing": on_missing}}
@@ -250,13 +244,10 @@ def test_composite_without_a_verdict_is_unscored(serve: Serve, says: Say | str, 
     assert (result.status, result.score, result.fault) == ("unscored", None, fault)
 
 
-@pytest.mark.parametrize(
-    ("func", "parameters"),
-    [
-        ("jaro_winkler", {"prefix_weight": "much"}), ("pass_at_k", {"k": "2"}), ("composite", {"parts": ["f1"], "aggregation": 5}),
-        ("composite", {"parts": {"f1": 1}}), ("composite", {}), ("llm_judge", {"scale": "1-5"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("func", "parameters"), [
+    ("jaro_winkler", {"prefix_weight": "much"}), ("pass_at_k", {"k": "2"}), ("composite", {"parts": ["f1"], "aggregation": 5}),
+    ("composite", {"parts": {"f1": 1}}), ("composite", {}), ("llm_judge", {"scale": "1-5"}),
+])  # fmt: skip
 def test_wrong_parameters_beside_a_judge_are_golds_fault(func: str, parameters: dict[str, Any]) -> None:
     """Whether a check asks the judge is looked at before it is scored; what cannot be made is a gold fault and no crash."""
     [result] = scored(*write_folders(section("http://127.0.0.1:9"), [judged(func, **parameters)], ["x"]), save=False).results
@@ -346,30 +337,27 @@ def test_max_cost_ends_the_asking(serve: Serve, n_tokens: int) -> None:
 ADDRESS = "base_url: https://x/v1?api_key=sk-abcdefgh12345678"
 
 
-@pytest.mark.parametrize(
-    ("words", "file", "text", "says", "hint"),
-    [
-        ("judge test", "x", "", "no judge is configured", ""),
-        ("judge test", "gold/judge.yaml", "model: m\nprovidr: azure", "judge.yaml:2: unknown key 'providr'", "did you mean 'provider'?"),
-        ("judge test --gold gold", "gold/suite.yaml", "judge: {modle: m}", "suite.yaml:1: unknown key", ""),
-        ("check llm_judge --prediction x --gold x", "x", "", "NO_JUDGE", ""),
-        ("check llm_judge --prediction x --gold x --judge suite.yaml", "suite.yaml", "name: x", "no `judge` section", ""),
-        ("run answers --gold gold", "gold/judge.yaml", "modle: m", "judge.yaml:1: unknown key 'modle' in judge", ""),
-        ("run answers --gold gold", "gold/judge.yaml", "model: m\nretries: -1", "judge.yaml:2: judge.retries must be at least", ""),
-        ("run answers --gold gold", "gold/judge.yaml", "judge: {concurency: 2}", "did you mean 'concurrency'", ""),
-        ("run answers --gold gold", "gold/judge.yaml", "[]", "not a mapping", ""),
-        ("run answers --gold gold", "gold/judge.yaml", "", "no `judge` section", ""),
-        ("run answers --gold gold", "gold/judge.yaml", "model: m\nmodel: n", "is repeated", ""),
-        ("gold check gold", "gold/suite.yaml", "judge:\n  model: m\n  modle: m", "gold/suite.yaml:3: unknown key 'modle' in judge", ""),
-        ("gold check gold", "gold/suite.yaml", "judge:\n  retries: -1", "gold/suite.yaml:2: judge.retries must be at least 0", ""),
-        ("CREATE", "j.yaml", "retries: 1\nprovider: opnai", "j.yaml:2: judge.provider must be", "did you mean 'openai'"),
-        ("CREATE", "j.yaml", "modle: m", "j.yaml:1: unknown key 'modle'", "did you mean 'model'"),
-        ("CREATE", "j.yaml", "api_key: sk-abcdefgh12345678", "unknown key 'api_key'", "a key is written nowhere"),
-        ("CREATE", "j.yaml", "key_env: sk-abcdefgh12345678", "judge.key_env is not the name", "a key is written nowhere"),
-        ("CREATE", "j.yaml", ADDRESS, "judge.base_url contains a key", "a key is written nowhere"),
-        ("CREATE", "j.yaml", ADDRESS.replace("x/v1?api_key=", "me:") + "@x", "base_url contains a user name", "a key is written nowhere"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("words", "file", "text", "says", "hint"), [
+    ("judge test", "x", "", "no judge is configured", ""),
+    ("judge test", "gold/judge.yaml", "model: m\nprovidr: azure", "judge.yaml:2: unknown key 'providr'", "did you mean 'provider'?"),
+    ("judge test --gold gold", "gold/suite.yaml", "judge: {modle: m}", "suite.yaml:1: unknown key", ""),
+    ("check llm_judge --prediction x --gold x", "x", "", "NO_JUDGE", ""),
+    ("check llm_judge --prediction x --gold x --judge suite.yaml", "suite.yaml", "name: x", "no `judge` section", ""),
+    ("run answers --gold gold", "gold/judge.yaml", "modle: m", "judge.yaml:1: unknown key 'modle' in judge", ""),
+    ("run answers --gold gold", "gold/judge.yaml", "model: m\nretries: -1", "judge.yaml:2: judge.retries must be at least", ""),
+    ("run answers --gold gold", "gold/judge.yaml", "judge: {concurency: 2}", "did you mean 'concurrency'", ""),
+    ("run answers --gold gold", "gold/judge.yaml", "[]", "not a mapping", ""),
+    ("run answers --gold gold", "gold/judge.yaml", "", "no `judge` section", ""),
+    ("run answers --gold gold", "gold/judge.yaml", "model: m\nmodel: n", "is repeated", ""),
+    ("gold check gold", "gold/suite.yaml", "judge:\n  model: m\n  modle: m", "gold/suite.yaml:3: unknown key 'modle' in judge", ""),
+    ("gold check gold", "gold/suite.yaml", "judge:\n  retries: -1", "gold/suite.yaml:2: judge.retries must be at least 0", ""),
+    ("CREATE", "j.yaml", "retries: 1\nprovider: opnai", "j.yaml:2: judge.provider must be", "did you mean 'openai'"),
+    ("CREATE", "j.yaml", "modle: m", "j.yaml:1: unknown key 'modle'", "did you mean 'model'"),
+    ("CREATE", "j.yaml", "api_key: sk-abcdefgh12345678", "unknown key 'api_key'", "a key is written nowhere"),
+    ("CREATE", "j.yaml", "key_env: sk-abcdefgh12345678", "judge.key_env is not the name", "a key is written nowhere"),
+    ("CREATE", "j.yaml", ADDRESS, "judge.base_url contains a key", "a key is written nowhere"),
+    ("CREATE", "j.yaml", ADDRESS.replace("x/v1?api_key=", "me:") + "@x", "base_url contains a user name", "a key is written nowhere"),
+])  # fmt: skip
 def test_what_cannot_be_meant_has_file_and_line_and_no_key_is_shown_or_kept(
     here: Path, capsys: pytest.CaptureFixture[str], words: str, file: str, text: str, says: str, hint: str
 ) -> None:

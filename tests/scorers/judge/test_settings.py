@@ -16,15 +16,12 @@ from evalsuite.scorers.metrics.scorer import metric_scorer
 AT = "http://localhost:1/v1"
 
 
-@pytest.mark.parametrize(
-    ("keys", "signature", "line"),
-    [
-        ({}, "auto,1", "no model"), ({"model": "m"}, "auto,1", "m"), ({"models": ("b", "a"), "model": "m"}, "auto,1", "b+a"),
-        ({"model": "m", "parameters": {"seed": 7, "a": "x"}}, "auto,1,a=x,seed=7", "m,a='x',seed=7"),
-        ({"model": "m|n", "repeats": 3, "aggregate": "mean", "most_chars": 9}, "mean,3", "m/n,repeats=3,aggregate=mean,most_chars=9"),
-        ({"model": "m", "retries": 9, "base_url": AT, "price_per_1k_prompt": 1.0}, "auto,1", "m"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("keys", "signature", "line"), [
+    ({}, "auto,1", "no model"), ({"model": "m"}, "auto,1", "m"), ({"models": ("b", "a"), "model": "m"}, "auto,1", "b+a"),
+    ({"model": "m", "parameters": {"seed": 7, "a": "x"}}, "auto,1,a=x,seed=7", "m,a='x',seed=7"),
+    ({"model": "m|n", "repeats": 3, "aggregate": "mean", "most_chars": 9}, "mean,3", "m/n,repeats=3,aggregate=mean,most_chars=9"),
+    ({"model": "m", "retries": 9, "base_url": AT, "price_per_1k_prompt": 1.0}, "auto,1", "m"),
+])  # fmt: skip
 def test_what_moves_a_verdict(keys: Any, signature: str, line: str) -> None:
     """Models, parameters and what is not as usual; no address, retry or price."""
     settings = Settings(**keys)
@@ -60,28 +57,25 @@ def test_what_tokens_cost() -> None:
     assert Settings().cost_of(9, 9) == 0
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({}, "judge.model is not set"), ({"model": "m"}, "judge.base_url is not set"),
-        ({"model": "m", "base_url": "ftp://x"}, "judge.base_url is no http or https address"),
-        ({"model": "m", "base_url": "http://"}, "is no http or https address"),
-        ({"model": "m", "base_url": "http://x:0"}, "is no http or https address"),
-        ({"model": "m", "base_url": "http://x:99999"}, "is no http or https address"),
-        ({"model": "m", "base_url": "http://[x"}, "is no http or https address"),
-        ({"model": "m", "base_url": "http://u:pass@x"}, "a user name or password; name an environment variable in judge.key_env"),
-        ({"model": "m", "base_url": "http://x?api_key=1"}, "judge.base_url contains a key"),
-        ({"model": "m", "base_url": "http://x", "key_env": "sk-proj-abc"}, "judge.key_env is not the name of an environment variable"),
-        ({"model": "m", "base_url": "http:///v1"}, "is no http or https address"),
-        ({"model": "m", "base_url": AT, "key_env": "NO_KEY"}, r"the environment variable NO_KEY \(judge.key_env\) is not set"),
-        ({"model": "m", "base_url": AT, "key_env": "BAD_KEY"}, "contains no usable key"),
-        ({"model": "m", "base_url": AT, "key_env": "EMPTY_KEY"}, "is not set"),
-        ({"model": "m", "base_url": AT, "key_env": "LINE_KEY"}, "contains no usable key"),
-        ({"model": "m", "cassette": "c", "cassette_mode": "record"}, "judge.base_url is not set"),
-        ({"model": "m", "base_url": AT}, ""), ({"models": ("m",), "base_url": "https://x"}, ""),
-        ({"model": "m", "base_url": AT, "key_env": "A_KEY"}, ""), ({"model": "m", "cassette": "c"}, ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("keys", "message"), [
+    ({}, "judge.model is not set"), ({"model": "m"}, "judge.base_url is not set"),
+    ({"model": "m", "base_url": "ftp://x"}, "judge.base_url is no http or https address"),
+    ({"model": "m", "base_url": "http://"}, "is no http or https address"),
+    ({"model": "m", "base_url": "http://x:0"}, "is no http or https address"),
+    ({"model": "m", "base_url": "http://x:99999"}, "is no http or https address"),
+    ({"model": "m", "base_url": "http://[x"}, "is no http or https address"),
+    ({"model": "m", "base_url": "http://u:pass@x"}, "a user name or password; name an environment variable in judge.key_env"),
+    ({"model": "m", "base_url": "http://x?api_key=1"}, "judge.base_url contains a key"),
+    ({"model": "m", "base_url": "http://x", "key_env": "sk-proj-abc"}, "judge.key_env is not the name of an environment variable"),
+    ({"model": "m", "base_url": "http:///v1"}, "is no http or https address"),
+    ({"model": "m", "base_url": AT, "key_env": "NO_KEY"}, r"the environment variable NO_KEY \(judge.key_env\) is not set"),
+    ({"model": "m", "base_url": AT, "key_env": "BAD_KEY"}, "contains no usable key"),
+    ({"model": "m", "base_url": AT, "key_env": "EMPTY_KEY"}, "is not set"),
+    ({"model": "m", "base_url": AT, "key_env": "LINE_KEY"}, "contains no usable key"),
+    ({"model": "m", "cassette": "c", "cassette_mode": "record"}, "judge.base_url is not set"),
+    ({"model": "m", "base_url": AT}, ""), ({"models": ("m",), "base_url": "https://x"}, ""),
+    ({"model": "m", "base_url": AT, "key_env": "A_KEY"}, ""), ({"model": "m", "cassette": "c"}, ""),
+])  # fmt: skip
 def test_a_judge_that_cannot_be_asked(keys: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first key that is missing or of no use is named; a cassette that is replayed needs no address."""
     for name, value in (("A_KEY", " secret \n"), ("BAD_KEY", "schlüssel"), ("EMPTY_KEY", "  "), ("LINE_KEY", "a\nb")):
@@ -98,16 +92,12 @@ def test_a_judge_that_cannot_be_asked(keys: Any, message: str, monkeypatch: pyte
         assert settings.key() == ("secret" if settings.key_env else "")
 
 
-@pytest.mark.parametrize(
-    ("address", "secret"),
-    [
-        ("http://x", ""), ("http://u@x", "a user name or password"), ("http://:p@x", "a user name or password"),
-        ("http://x?Token=", "a key"), ("http://x?sig=1", "a key"),
-        ("http://x?code=1", "a key"), ("http://x?zip_code=1", ""), ("http://x?a=key", ""), ("http://[x", ""),
-        ("http://x?authority=1", "a key"), ("https://x/v1?api-version=2", ""), ("https://user:word@x/v1", "a user name or password"),
-        ("https://x/v1?api_key=sk-1", "a key"), ("https://x/v1?a=1&Token=", "a key"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("address", "secret"), [
+    ("http://x", ""), ("http://u@x", "a user name or password"), ("http://:p@x", "a user name or password"), ("http://x?Token=", "a key"),
+    ("http://x?sig=1", "a key"), ("http://x?code=1", "a key"), ("http://x?zip_code=1", ""), ("http://x?a=key", ""), ("http://[x", ""),
+    ("http://x?authority=1", "a key"), ("https://x/v1?api-version=2", ""), ("https://user:word@x/v1", "a user name or password"),
+    ("https://x/v1?api_key=sk-1", "a key"), ("https://x/v1?a=1&Token=", "a key"),
+])  # fmt: skip
 def test_secrets_in_addresses(address: str, secret: str) -> None:
     """By their place and their name; the value is not looked at."""
     assert secret_in(address) == secret
@@ -116,27 +106,23 @@ def test_secrets_in_addresses(address: str, secret: str) -> None:
 KEYS_STAY = "a key is written nowhere: export it, and name the variable: key_env: MY_KEY"
 
 
-@pytest.mark.parametrize(
-    ("section", "message", "hint"),
-    [
-        ({"modle": "m"}, "unknown key 'modle' in judge", "did you mean 'model'?"),
-        ({"api_key": "sk-secret"}, "unknown key 'api_key' in judge", KEYS_STAY),
-        ({"zzzz": 1}, "unknown key 'zzzz' in judge", f"known: {', '.join(field.name for field in fields(Settings))}"),
-        ({"model": 5}, "judge.model must be text, found 5", ""),
-        ({"aggregate": "median"}, "judge.aggregate must be 'auto' or 'majority' or 'mean', found 'median'", "did you mean 'mean'?"),
-        ({"models": "a"}, "judge.models must be list of text, found 'a'", ""),
-        ({"provider": "opena"}, "judge.provider must be ", "did you mean 'openai'?"),
-        ({"key_env": 5}, "judge.key_env must be text$", ""),
-        ({"timeout_seconds": 0}, "judge.timeout_seconds must be at least 0.001, found 0", ""),
-        ({"concurrency": 0}, "judge.concurrency must be at least 1, found 0", ""), ({"repeats": 0}, "judge.repeats must be at least 1", ""),
-        ({"retries": -1}, "judge.retries must be at least 0, found -1", ""),
-        ({"max_cost": float("inf")}, "judge.max_cost must be at least 0, found inf", ""),
-        ({"key_env": "a-b"}, "judge.key_env is not the name of an environment variable", KEYS_STAY),
-        ({"base_url": "http://u:p@x"}, "judge.base_url contains a user name or password", KEYS_STAY),
-        ({"batch": True, "provider": "gemini"}, "judge.batch: gemini has no batch API here", "supported for openai, responses, anthropic"),
-        ({"batch": True, "provider": "azure"}, "judge.batch: azure has no batch API here", "supported for openai, responses, anthropic"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("section", "message", "hint"), [
+    ({"modle": "m"}, "unknown key 'modle' in judge", "did you mean 'model'?"),
+    ({"api_key": "sk-secret"}, "unknown key 'api_key' in judge", KEYS_STAY),
+    ({"zzzz": 1}, "unknown key 'zzzz' in judge", f"known: {', '.join(field.name for field in fields(Settings))}"),
+    ({"model": 5}, "judge.model must be text, found 5", ""),
+    ({"aggregate": "median"}, "judge.aggregate must be 'auto' or 'majority' or 'mean', found 'median'", "did you mean 'mean'?"),
+    ({"models": "a"}, "judge.models must be list of text, found 'a'", ""),
+    ({"provider": "opena"}, "judge.provider must be ", "did you mean 'openai'?"), ({"key_env": 5}, "judge.key_env must be text$", ""),
+    ({"timeout_seconds": 0}, "judge.timeout_seconds must be at least 0.001, found 0", ""),
+    ({"concurrency": 0}, "judge.concurrency must be at least 1, found 0", ""), ({"repeats": 0}, "judge.repeats must be at least 1", ""),
+    ({"retries": -1}, "judge.retries must be at least 0, found -1", ""),
+    ({"max_cost": float("inf")}, "judge.max_cost must be at least 0, found inf", ""),
+    ({"key_env": "a-b"}, "judge.key_env is not the name of an environment variable", KEYS_STAY),
+    ({"base_url": "http://u:p@x"}, "judge.base_url contains a user name or password", KEYS_STAY),
+    ({"batch": True, "provider": "gemini"}, "judge.batch: gemini has no batch API here", "supported for openai, responses, anthropic"),
+    ({"batch": True, "provider": "azure"}, "judge.batch: azure has no batch API here", "supported for openai, responses, anthropic"),
+])  # fmt: skip
 def test_settings_that_are_refused(section: Any, message: str, hint: str) -> None:
     """The key, what it must be and what was found; a key that may be a secret is not quoted."""
     with pytest.raises(UsageError, match=f"^{message}") as raised:

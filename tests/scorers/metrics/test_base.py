@@ -119,17 +119,13 @@ Share, Falling = type("Share", (Stated,), {"high": 1.0}), type("Falling", (State
 Endless = type("Endless", (Falling,), {"high": None})
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "why", "score", "reason"),
-    [
-        (Stated, None, "no words", None, "stated is undefined: no words"), (Stated, 0, "nothing", 0.0, "nothing"),
-        (Stated, 1, "one of ten", 0.1, "one of ten"), (Stated, 5.0, "half", 0.5, "half: stated 5"),
-        (Stated, 2.34567, "", 0.234567, "stated 2.346 counts 0.2346"), (Stated, 12.0, "", 1.0, "stated 12 counts 1"),
-        (Share, 0.25, "", 0.25, "stated 0.25"), (Falling, 2.0, "", 0.8, "stated 2 counts 0.8, less is better"),
-        (Falling, -1.0, "", 1.0, "stated -1 counts 1, less is better"),
-        (Endless, 7.0, "", None, "stated 7 on its own scale, less is better"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "value", "why", "score", "reason"), [
+    (Stated, None, "no words", None, "stated is undefined: no words"), (Stated, 0, "nothing", 0.0, "nothing"),
+    (Stated, 1, "one of ten", 0.1, "one of ten"), (Stated, 5.0, "half", 0.5, "half: stated 5"),
+    (Stated, 2.34567, "", 0.234567, "stated 2.346 counts 0.2346"), (Stated, 12.0, "", 1.0, "stated 12 counts 1"),
+    (Share, 0.25, "", 0.25, "stated 0.25"), (Falling, 2.0, "", 0.8, "stated 2 counts 0.8, less is better"),
+    (Falling, -1.0, "", 1.0, "stated -1 counts 1, less is better"), (Endless, 7.0, "", None, "stated 7 on its own scale, less is better"),
+])  # fmt: skip
 def test_the_reason_of_a_score(kind: type[Stated], value: float | None, why: str, score: float | None, reason: str) -> None:
     """What was measured and what it counts; on [0, 1] they are one; a reason of the metric's own comes first, alone at 0 and 1."""
     found = kind(told=Measure(value=value, reason=why, details={"n": 1})).score("text", None)
@@ -173,15 +169,12 @@ def test_a_metric_that_waits_measures_pairs_at_once() -> None:
     assert (Waiting().description, Stated().description) == ("stated", "A metric on [0, 10] with a stated value.")
 
 
-@pytest.mark.parametrize(
-    ("value", "field", "expected"),
-    [
-        ("plain", None, "plain"), ("plain", "answer", "plain"), (42, None, "42"), ({"text": "t", "answer": "a"}, None, "a"),
-        ({"text": "t", "result": "r"}, None, "r"), ({"output": "o", "result": "r"}, None, "o"), ({"answer": "a", "own": "x"}, "own", "x"),
-        ({"answer": "a"}, "own", "a"), ({"choice": {"message": "deep"}, "answer": "a"}, "choice.message", "deep"),
-        ({"answer": {"text": "inside"}}, None, "inside"), ({"answer": None, "text": "t"}, None, "t"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "field", "expected"), [
+    ("plain", None, "plain"), ("plain", "answer", "plain"), (42, None, "42"), ({"text": "t", "answer": "a"}, None, "a"),
+    ({"text": "t", "result": "r"}, None, "r"), ({"output": "o", "result": "r"}, None, "o"), ({"answer": "a", "own": "x"}, "own", "x"),
+    ({"answer": "a"}, "own", "a"), ({"choice": {"message": "deep"}, "answer": "a"}, "choice.message", "deep"),
+    ({"answer": {"text": "inside"}}, None, "inside"), ({"answer": None, "text": "t"}, None, "t"),
+])  # fmt: skip
 def test_records_have_a_text(value: Any, field: str | None, expected: str) -> None:
     """A named field, else answer, output, result, text, in this order; without any of them, or without a record, there is an error."""
     assert text_of(value, field) == expected
@@ -198,15 +191,12 @@ def test_predictions_and_references_may_be_records() -> None:
     assert [f"|ignore_case:{word}|" in get_metric("f1", ignore_case=word == "yes").signature for word in ("yes", "no")] == [True, True]
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("exakt_match", {}, "unknown metric"), ("f1", {"variant": "sqad"}, "variant cannot be 'sqad'"),
-        ("f1", {"variant": "issue_set", "tokens": "char"}, "fixes its tokens"), ("f1", {"colour": 1}, "colour"),
-        ("bleu", {"tokenize": "13b"}, "tokenize"), ("jaro_winkler", {"prefix_weight": 0.5}, "prefix_weight"),
-        ("python_unit_testing", {"timeout_seconds": 0}, "timeout_seconds"), ("llm_judge", {"reply": "stars"}, "reply cannot be 'stars'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "options", "message"), [
+    ("exakt_match", {}, "unknown metric"), ("f1", {"variant": "sqad"}, "variant cannot be 'sqad'"),
+    ("f1", {"variant": "issue_set", "tokens": "char"}, "fixes its tokens"), ("f1", {"colour": 1}, "colour"),
+    ("bleu", {"tokenize": "13b"}, "tokenize"), ("jaro_winkler", {"prefix_weight": 0.5}, "prefix_weight"),
+    ("python_unit_testing", {"timeout_seconds": 0}, "timeout_seconds"), ("llm_judge", {"reply": "stars"}, "reply cannot be 'stars'"),
+])  # fmt: skip
 def test_options_nobody_can_mean_are_refused(name: str, options: dict[str, Any], message: str) -> None:
     """A wrong name or option is an error with its word in it."""
     with pytest.raises(MetricError, match=message):
@@ -269,17 +259,13 @@ def test_one_part_is_that_metric_itself() -> None:
         MetricBuilder().build()
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ({"f1": {}, "bleu": {}}, "one name"), *((spec, "a metric is a name, or one name with its options") for spec in ({}, ["f1"], 3)),
-        ({"f1": ["x"]}, "must be an object"), ({"composite": {"parts": []}}, "nothing to combine"),
-        ({"composite": {"parts": "f1"}}, "must be a list"),
-        ({"composite": {"parts": ["f1"], "aggregation": "mode"}}, "unknown aggregation"),
-        ({"composite": {"parts": ["f1"], "on_missing": "guess"}}, "on_missing"),
-        ({"composite": {"parts": ["f1", {"bleu": {}, "weight": -1}]}}, "from 0"), ({"composite": {}}, "parts"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("spec", "message"), [
+    ({"f1": {}, "bleu": {}}, "one name"), *((spec, "a metric is a name, or one name with its options") for spec in ({}, ["f1"], 3)),
+    ({"f1": ["x"]}, "must be an object"), ({"composite": {"parts": []}}, "nothing to combine"),
+    ({"composite": {"parts": "f1"}}, "must be a list"), ({"composite": {"parts": ["f1"], "aggregation": "mode"}}, "unknown aggregation"),
+    ({"composite": {"parts": ["f1"], "on_missing": "guess"}}, "on_missing"),
+    ({"composite": {"parts": ["f1", {"bleu": {}, "weight": -1}]}}, "from 0"), ({"composite": {}}, "parts"),
+])  # fmt: skip
 def test_specs_nobody_can_mean_are_refused(spec: Any, message: str) -> None:
     """A wrong spec is an error that names its word; a name alone is the metric with no options."""
     with pytest.raises(MetricError, match=message):
@@ -287,19 +273,16 @@ def test_specs_nobody_can_mean_are_refused(spec: Any, message: str) -> None:
     assert metric_from("f1") == metric_from({"f1": {}}) == TokenF1()
 
 
-@pytest.mark.parametrize(
-    ("part", "why"),
-    [
-        ({"f1": {}, "scale": [0]}, "a scale is two numbers [low, high], found [0]"),
-        ({"f1": {}, "scale": [0, "1"]}, "a scale is two numbers [low, high], found [0, '1']"),
-        ({"f1": {}, "scale": 1}, "a scale is two numbers [low, high], found 1"),
-        ({"f1": {}, "weight": True}, "a weight must be a number, found True"),
-        ({"f1": {}, "weight": "1"}, "a weight must be a number, found '1'"),
-        ({"f1": {}, "wieght": 2}, "a part names one metric, found 2: f1, wieght"),
-        ({"weight": 1}, "a part names one metric, found 0: none"),
-        (7, "a part is a name or an object, found int"),
-    ],
-)
+@pytest.mark.parametrize(("part", "why"), [
+    ({"f1": {}, "scale": [0]}, "a scale is two numbers [low, high], found [0]"),
+    ({"f1": {}, "scale": [0, "1"]}, "a scale is two numbers [low, high], found [0, '1']"),
+    ({"f1": {}, "scale": 1}, "a scale is two numbers [low, high], found 1"),
+    ({"f1": {}, "weight": True}, "a weight must be a number, found True"),
+    ({"f1": {}, "weight": "1"}, "a weight must be a number, found '1'"),
+    ({"f1": {}, "wieght": 2}, "a part names one metric, found 2: f1, wieght"),
+    ({"weight": 1}, "a part names one metric, found 0: none"),
+    (7, "a part is a name or an object, found int"),
+])  # fmt: skip
 def test_parts_that_are_none(part: Any, why: str) -> None:
     """Each mistake in a part is named with what was written; a judge is asked by none of them."""
     with pytest.raises(MetricError) as refused:
@@ -361,15 +344,12 @@ def test_an_aggregate_lies_between_the_worst_and_the_best(scores: list[float], a
     assert min(scores) - 1e-9 <= combine(scores, None, aggregation) <= max(scores) + 1e-9
 
 
-@pytest.mark.parametrize(
-    ("scores", "weights", "aggregation", "code"),
-    [
-        ([0.5], [0.5, 0.5], "weighted_mean", "length"), ([0.5, 0.5], [1, -1], "weighted_mean", "negative"),
-        ([0.5, 0.5], [1, float("nan")], "weighted_mean", "negative"), ([0.5, 0.5], [1e308, 1e308], "weighted_mean", "negative"),
-        ([0.5, 0.5], [0, 0], "min", "zero_sum"), ([], [], "max", "empty"), ([0.5], [1], "mean_of_means", "unknown_aggregation"),
-        ([-0.5, 1], [1, 1], "weighted_geometric_mean", "negative_score"), ([-0.5, 1], [1, 1], "harmonic_mean", "negative_score"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("scores", "weights", "aggregation", "code"), [
+    ([0.5], [0.5, 0.5], "weighted_mean", "length"), ([0.5, 0.5], [1, -1], "weighted_mean", "negative"),
+    ([0.5, 0.5], [1, float("nan")], "weighted_mean", "negative"), ([0.5, 0.5], [1e308, 1e308], "weighted_mean", "negative"),
+    ([0.5, 0.5], [0, 0], "min", "zero_sum"), ([], [], "max", "empty"), ([0.5], [1], "mean_of_means", "unknown_aggregation"),
+    ([-0.5, 1], [1, 1], "weighted_geometric_mean", "negative_score"), ([-0.5, 1], [1, 1], "harmonic_mean", "negative_score"),
+])  # fmt: skip
 def test_what_cannot_be_combined_is_an_error(scores: list[float], weights: list[float], aggregation: str, code: str) -> None:
     """Each fault has its own code."""
     with pytest.raises(MetricError) as caught:

@@ -34,15 +34,12 @@ def ended(program: str, *, seconds: float = 10.0) -> str:
     return run_program(program, "", timeout_seconds=seconds, memory_mib=256, sandboxed=can_sandbox_programs()).outcome
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        *("raise ValueError", "return 1", "x = \0", "x = '\ud800'", "import sys\nsys.exit(0)", "import os\nos._exit(0)"),
-        *("x = 'a' * 10**9", "def f(n): return f(n + 1)\nf(0)", "x = " + "-" * 100_000 + "1"),
-        *(pytest.param(program, marks=pytest.mark.slow) for program in ("raise SystemExit(0)", "import numpyzzz")),
-        *("while True: pass", "import time\ntime.sleep(60)", "import threading\nthreading.Event().wait()"),
-    ],
-)
+@pytest.mark.parametrize("program", [
+    *("raise ValueError", "return 1", "x = \0", "x = '\ud800'", "import sys\nsys.exit(0)", "import os\nos._exit(0)"),
+    *("x = 'a' * 10**9", "def f(n): return f(n + 1)\nf(0)", "x = " + "-" * 100_000 + "1"),
+    *(pytest.param(program, marks=pytest.mark.slow) for program in ("raise SystemExit(0)", "import numpyzzz")),
+    *("while True: pass", "import time\ntime.sleep(60)", "import threading\nthreading.Event().wait()"),
+])  # fmt: skip
 def test_what_fails(program: str) -> None:
     """Errors, early clean exits, too much memory and packages that are not there fail, what does not end is killed; none of it ends us."""
     is_endless = "time" in program or "while" in program or "threading" in program
@@ -163,18 +160,15 @@ def test_a_process_that_cannot_start_programs_gives_no_verdict(monkeypatch: pyte
     assert (found.fault.code, found.fault.detail.partition(":")[0]) == ("NO_JAIL", "a sandboxed worker cannot start programs")
 
 
-@pytest.mark.parametrize(
-    ("ends", "value", "says"),
-    [
-        ([Ended("passed"), Ended("passed")], 1, ""),
-        ([Ended("passed"), Ended("failed", "raised an error"), Ended("unrun")], 0, "test 1 raised an error"),
-        ([Ended("timeout")], 0, ""),
-        ([Ended("unknown", "a"), Ended("failed")], 0, ""),
-        ([Ended("unknown", "a"), Ended("passed")], None, "NO_JAIL: test 0 cannot be run in a process apart from the program: a"),
-        ([Ended("passed"), Ended("unknown", "b"), Ended("unknown", "c")], None, "test 1 cannot be run in a process apart from the program"),
-        ([Ended("unknown"), Ended("unrun", "no memory")], None, "LIMIT: this machine did not run test 1 to its end: no memory"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("ends", "value", "says"), [
+    ([Ended("passed"), Ended("passed")], 1, ""),
+    ([Ended("passed"), Ended("failed", "raised an error"), Ended("unrun")], 0, "test 1 raised an error"),
+    ([Ended("timeout")], 0, ""),
+    ([Ended("unknown", "a"), Ended("failed")], 0, ""),
+    ([Ended("unknown", "a"), Ended("passed")], None, "NO_JAIL: test 0 cannot be run in a process apart from the program: a"),
+    ([Ended("passed"), Ended("unknown", "b"), Ended("unknown", "c")], None, "test 1 cannot be run in a process apart from the program"),
+    ([Ended("unknown"), Ended("unrun", "no memory")], None, "LIMIT: this machine did not run test 1 to its end: no memory"),
+])  # fmt: skip
 def test_how_the_tests_of_an_answer_end(monkeypatch: pytest.MonkeyPatch, ends: list[Ended], value: float | None, says: str) -> None:
     """The first that fails is named with what it says; one that cannot be run leaves no value, unless another one fails."""
     left = iter(ends)
@@ -218,14 +212,11 @@ def test_any_other_text_is_one_program(monkeypatch: pytest.MonkeyPatch, text: st
     assert programs == [text, "raise SystemExit"]
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("python_unit_testing", {"gold": "assert True", "allow_programs": True}),
-        ("composite", {"gold": "assert True", "parts": [{"python_unit_testing": {"allow_programs": True}}]}),
-        ("composite", {"gold": "assert True", "parts": [{"composite": {"parts": [{"pass_at_k": {"allow_programs": True}}]}}]}),
-    ],
-)
+@pytest.mark.parametrize(("name", "parameters"), [
+    ("python_unit_testing", {"gold": "assert True", "allow_programs": True}),
+    ("composite", {"gold": "assert True", "parts": [{"python_unit_testing": {"allow_programs": True}}]}),
+    ("composite", {"gold": "assert True", "parts": [{"composite": {"parts": [{"pass_at_k": {"allow_programs": True}}]}}]}),
+])  # fmt: skip
 @pytest.mark.usefixtures("no_process")
 def test_gold_cannot_give_the_permission(name: str, parameters: dict[str, Any]) -> None:
     """In the parameters of a check it is an error that says whose it is."""

@@ -71,13 +71,10 @@ def test_f1(prediction: str, reference: str, options: dict[str, Any], expected: 
     assert get_metric("f1", **options)(prediction, reference) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("don't stop", ["don't", "stop"]), ("'quoted' words", ["quoted", "words"]), ("well-known fact", ["wellknown", "fact"]),
-        ("we'll, they've", ["we'll", "they've"]), ("rock 'n' roll", ["rock", "n", "roll"]), ("a - b", ["a", "b"]), ("...", []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), [
+    ("don't stop", ["don't", "stop"]), ("'quoted' words", ["quoted", "words"]), ("well-known fact", ["wellknown", "fact"]),
+    ("we'll, they've", ["we'll", "they've"]), ("rock 'n' roll", ["rock", "n", "roll"]), ("a - b", ["a", "b"]), ("...", []),
+])  # fmt: skip
 def test_words(text: str, expected: list[str]) -> None:
     """Apostrophes of contractions stay, other signs go without leaving a space."""
     assert words(text) == expected
@@ -183,15 +180,12 @@ def test_readability_of_nothing() -> None:
     assert get_metric("readability", variant="upstream").evaluate("") == 206.84
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("We met Anna in Oslo", 1.0),
-        ("See Oslo soon", 1.0),
-        ("Nobody came to us. Nothing happened then", 0.0),
-        ("He paid 5 of all his many coins now ok", 0.5),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("We met Anna in Oslo", 1.0),
+    ("See Oslo soon", 1.0),
+    ("Nobody came to us. Nothing happened then", 0.0),
+    ("He paid 5 of all his many coins now ok", 0.5),
+])  # fmt: skip
 def test_names_and_numbers(text: str, expected: float) -> None:
     """A capital counts unless it begins a sentence; a digit always does."""
     assert proper(text) == pytest.approx(expected)
@@ -320,13 +314,10 @@ def test_letters_of_words() -> None:
     assert TinyEmbedder().embed("AB").tolist() == TinyEmbedder().embed("ab").tolist()
 
 
-@pytest.mark.parametrize(
-    ("name", "lines"),
-    [
-        ("readability", ["    scale: the values that count as 0 and as 1.", "    gold: not used."]),
-        ("bleu", ["    gold: the reference or references."]),
-    ],
-)
+@pytest.mark.parametrize(("name", "lines"), [
+    ("readability", ["    scale: the values that count as 0 and as 1.", "    gold: not used."]),
+    ("bleu", ["    gold: the reference or references."]),
+])  # fmt: skip
 def test_what_a_scorers_help_says_of_gold_and_scale(name: str, lines: list[str]) -> None:
     """As the metric uses them."""
     documented = (SCORERS.load(name).function.__doc__ or "").splitlines()
