@@ -243,21 +243,17 @@ def test_a_placeholder_in_a_credential_file_counts_as_absent(
     assert any(id_ in need["instances"] for need in needs) == (key is not None)
 
 
-@pytest.mark.parametrize(
-    ("described", "lacking"),
-    [
-        ({"engine": "snowflake", **SNOWFLAKE, "password": "xxx", "private_key_file": "key.p8"}, None),
-        ({"engine": "snowflake", **SNOWFLAKE, "password": "${UNFILLED}"}, "password"),
-        ({"engine": "snowflake", **SNOWFLAKE, "schema": "xxx"}, None),
-        ({"engine": "snowflake", **SNOWFLAKE, "user": "xxx", "password": "<p>"}, "password, user"),
-        ({"engine": "postgres", "host": "db", "password": ""}, None),
-        ({"engine": "postgres", "host": "db", "password": "your_password"}, "password"),
-        ({"engine": "postgres", "host": "<host>"}, "host"),
-        ({"engine": "bigquery", "credentials": "default"}, None),
-        ({"engine": "bigquery"}, "credentials"),
-        ({"engine": "bigquery", "endpoint": "http://127.0.0.1:9"}, None),
-    ],
-)
+@pytest.mark.parametrize(("described", "lacking"), [
+    ({"engine": "snowflake", **SNOWFLAKE, "password": "xxx", "private_key_file": "key.p8"}, None),
+    ({"engine": "snowflake", **SNOWFLAKE, "password": "${UNFILLED}"}, "password"),
+    ({"engine": "snowflake", **SNOWFLAKE, "schema": "xxx"}, None),
+    ({"engine": "snowflake", **SNOWFLAKE, "user": "xxx", "password": "<p>"}, "password, user"),
+    ({"engine": "postgres", "host": "db", "password": ""}, None),
+    ({"engine": "postgres", "host": "db", "password": "your_password"}, "password"),
+    ({"engine": "postgres", "host": "<host>"}, "host"), ({"engine": "bigquery", "credentials": "default"}, None),
+    ({"engine": "bigquery"}, "credentials"),
+    ({"engine": "bigquery", "endpoint": "http://127.0.0.1:9"}, None),
+])  # fmt: skip
 def test_a_placeholder_in_a_connection_counts_as_absent(described: dict[str, str], lacking: str | None, here: Path) -> None:
     """Another proof may stand in for it; what is no login, and an empty password of a server that asks none, is no matter."""
     (here / "connections.yaml").write_text(json.dumps({"own": {**described, "prefix": "sf"}}))
@@ -298,21 +294,13 @@ def working(tmp_path: Path) -> Path:
     return tmp_path / "here"
 
 
-@pytest.mark.parametrize(
-    ("instance_id", "extra", "parameters", "name"),
-    [
-        ("loc_1", {}, {}, "local"),
-        ("local_1", {}, {}, "big"),
-        ("local_big_1", {}, {}, "local"),
-        ("local_7", {}, {}, "one"),
-        ("local_1", {"db_id": "hr"}, {}, "hr"),
-        ("local_7", {"db_id": "hr"}, {}, "one"),
-        ("local_7", {"connection": "big"}, {}, "big"),
-        ("local_7", {"connection": "big"}, {"connection": "hr"}, "hr"),
-        ("local_7", {}, {"engine": "sqlite", "database": "local"}, "local"),
-        ("other", {}, {}, None),
-    ],
-)
+@pytest.mark.parametrize(("instance_id", "extra", "parameters", "name"), [
+    ("loc_1", {}, {}, "local"), ("local_1", {}, {}, "big"), ("local_big_1", {}, {}, "local"), ("local_7", {}, {}, "one"),
+    ("local_1", {"db_id": "hr"}, {}, "hr"), ("local_7", {"db_id": "hr"}, {}, "one"), ("local_7", {"connection": "big"}, {}, "big"),
+    ("local_7", {"connection": "big"}, {"connection": "hr"}, "hr"),
+    ("local_7", {}, {"engine": "sqlite", "database": "local"}, "local"),
+    ("other", {}, {}, None),
+])  # fmt: skip
 def test_the_closest_entry_wins(
     gold: Path, working: Path, instance_id: str, extra: dict[str, str], parameters: dict[str, str], name: str | None
 ) -> None:
@@ -349,18 +337,15 @@ def test_databases_folder(gold: Path, working: Path, tmp_path: Path) -> None:
         read_connections(gold, working=working, databases=Path("~nobody-of-this-name/x"), environment={})
 
 
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"engine": "sqlite", "database": "../x"}, GoldError, "q:1: the database '../x' leaves the folder of --databases"),
-        ({"engine": "sqlite", "database": "/x"}, GoldError, "q:1: the database '/x' leaves the folder of --databases"),
-        ({"engine": "sqlite", "database": "~x"}, GoldError, "q:1: the database '~x' leaves the folder of --databases"),
-        ({"engine": "mysql", "database": "x"}, GoldError, "q:1: unknown engine 'mysql'"),
-        ({"engine": "duckdb", "database": "hr"}, GoldError, "q:1: connection 'hr' is sqlite, not duckdb"),
-        ({"engine": "postgres"}, GoldError, "q:1: postgres needs a configured connection"),
-        ({"engine": "sqlite", "database": "x"}, UsageError, "q:1: the database 'x' was not found"),
-    ],
-)
+@pytest.mark.parametrize(("parameters", "error", "message"), [
+    ({"engine": "sqlite", "database": "../x"}, GoldError, "q:1: the database '../x' leaves the folder of --databases"),
+    ({"engine": "sqlite", "database": "/x"}, GoldError, "q:1: the database '/x' leaves the folder of --databases"),
+    ({"engine": "sqlite", "database": "~x"}, GoldError, "q:1: the database '~x' leaves the folder of --databases"),
+    ({"engine": "mysql", "database": "x"}, GoldError, "q:1: unknown engine 'mysql'"),
+    ({"engine": "duckdb", "database": "hr"}, GoldError, "q:1: connection 'hr' is sqlite, not duckdb"),
+    ({"engine": "postgres"}, GoldError, "q:1: postgres needs a configured connection"),
+    ({"engine": "sqlite", "database": "x"}, UsageError, "q:1: the database 'x' was not found"),
+])  # fmt: skip
 def test_databases_of_a_check_that_cannot_be_meant(
     gold: Path, working: Path, parameters: dict[str, str], error: type[EvalsuiteError], message: str
 ) -> None:
@@ -423,20 +408,16 @@ def test_the_references_files(gold: Path, working: Path) -> None:
     assert broken.get("bigquery").options["credentials"] == "default", "a broken file is a matter of its own engine"
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "hint"),
-    [
-        ("a: 1", "must be a mapping with an engine", "duckdb"),
-        ("a: {engine: sqlit}", "unknown engine 'sqlit'", "did you mean 'sqlite'?"),
-        (f"a: {{engine: postgres, passwort: {SECRET}}}", "unknown key 'passwort'", "did you mean 'password'?"),
-        (f"a: {{engine: postgres, password: [{SECRET}]}}", "password of connection 'a' must be text", ""),
-        ("a: {engine: sqlite, prefix: ''}", "prefix of connection 'a'", ""),
-        ("a: {engine: sqlite, instances: [7]}", "instances of connection 'a'", ""),
-        ("a: {engine: sqlite, metadata: x}", "metadata of connection 'a'", ""),
-        ("- a", "not a mapping", ""),
-        ("connections: [a]", "must be a mapping", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "message", "hint"), [
+    ("a: 1", "must be a mapping with an engine", "duckdb"),
+    ("a: {engine: sqlit}", "unknown engine 'sqlit'", "did you mean 'sqlite'?"),
+    (f"a: {{engine: postgres, passwort: {SECRET}}}", "unknown key 'passwort'", "did you mean 'password'?"),
+    (f"a: {{engine: postgres, password: [{SECRET}]}}", "password of connection 'a' must be text", ""),
+    ("a: {engine: sqlite, prefix: ''}", "prefix of connection 'a'", ""),
+    ("a: {engine: sqlite, instances: [7]}", "instances of connection 'a'", ""),
+    ("a: {engine: sqlite, metadata: x}", "metadata of connection 'a'", ""),
+    ("- a", "not a mapping", ""), ("connections: [a]", "must be a mapping", ""),
+])  # fmt: skip
 def test_what_cannot_be_meant(working: Path, text: str, message: str, hint: str) -> None:
     """The message names file and line, connection and key, and no value; so does that of suite.yaml."""
     (working / "suite.yaml").write_text("description: x\nconnections: [a]\n")

@@ -145,17 +145,14 @@ def test_a_malformed_entry_names_file_and_line(gold: Path, text: str, line: int,
     assert message in error.value.message
 
 
-@pytest.mark.parametrize(
-    ("action", "message"),
-    [
-        ("patch: {gold: 1, presision: 2}", "unknown parameter 'presision'"),
-        ("patch: {gold: []}", "gold"),
-        ("patch: 3", "patch must be a mapping of parameters, found 3"),
-        ("patch: {}", "patch must be a mapping of parameters, found {}"),
-        ("evaluation: []", "evaluation is empty"),
-        ("evaluation: {func: number_mach, parameters: {gold: 1}}", "unknown scorer 'number_mach'"),
-    ],
-)
+@pytest.mark.parametrize(("action", "message"), [
+    ("patch: {gold: 1, presision: 2}", "unknown parameter 'presision'"),
+    ("patch: {gold: []}", "gold"),
+    ("patch: 3", "patch must be a mapping of parameters, found 3"),
+    ("patch: {}", "patch must be a mapping of parameters, found {}"),
+    ("evaluation: []", "evaluation is empty"),
+    ("evaluation: {func: number_mach, parameters: {gold: 1}}", "unknown scorer 'number_mach'"),
+])  # fmt: skip
 def test_a_patch_is_checked_like_gold(gold: Path, action: str, message: str) -> None:
     """Parameters that no scorer takes are an error of the entry, on the line of the patch, and so are two entries about one instance."""
     write(gold, entry(gold, "total", action))

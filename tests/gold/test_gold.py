@@ -86,26 +86,23 @@ def test_a_key_beside_parameters_is_only_a_warning(tmp_path: Path) -> None:
     assert found.blocks == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("line", "message", "hint"),
-    [
-        ('{"instance_id": "q", bad', "not valid JSON at column 22", ""),
-        ("[1]", "not a JSON object", "one JSON object per line"),
-        ('{"a": 1, "a": 2}', "the key 'a' is repeated", "keep each key once"),
-        (entry("a"), "instance 'a' is repeated, first on line 1", "give each instance its own id"),
-        (entry("q", "shout_mach"), "unknown scorer 'shout_mach'", "did you mean 'shout_match'?"),
-        (entry("q", "table_mach"), "unknown scorer 'table_mach'", "did you mean 'table_match'?"),
-        ({"instance": "q", "evaluation": {}}, "instance_id is missing", "found 'instance': write 'instance_id'"),
-        ({"evaluation": {}}, "instance_id is missing", ""),
-        ({"instance_id": 5, "evaluation": {}}, "instance_id must be a text that is not empty, found 5", ""),
-        ({"instance_id": "q"}, "q: evaluation is missing", f"{EVALUATION_HINT}; {PAIRS_HINT}"),
-        ({"instance_id": "q", "evalution": {}}, "q: evaluation is missing", "found 'evalution': write 'evaluation'"),
-        (ill([]), "q: evaluation is empty", "give one {func, parameters} or a list of them"),
-        (ill("shout_match"), "q: evaluation must be an object {func, parameters} or a list of them, found str", ""),
-        (ill({"parameters": {}}), "q: func must be the name of a scorer, found None", "run `evalsuite gold scorers` for the names"),
-        (ill({"func": "shout_match", "parameters": ["a"]}), "q: parameters must be an object, found list", ""),
-    ],
-)
+@pytest.mark.parametrize(("line", "message", "hint"), [
+    ('{"instance_id": "q", bad', "not valid JSON at column 22", ""),
+    ("[1]", "not a JSON object", "one JSON object per line"),
+    ('{"a": 1, "a": 2}', "the key 'a' is repeated", "keep each key once"),
+    (entry("a"), "instance 'a' is repeated, first on line 1", "give each instance its own id"),
+    (entry("q", "shout_mach"), "unknown scorer 'shout_mach'", "did you mean 'shout_match'?"),
+    (entry("q", "table_mach"), "unknown scorer 'table_mach'", "did you mean 'table_match'?"),
+    ({"instance": "q", "evaluation": {}}, "instance_id is missing", "found 'instance': write 'instance_id'"),
+    ({"evaluation": {}}, "instance_id is missing", ""),
+    ({"instance_id": 5, "evaluation": {}}, "instance_id must be a text that is not empty, found 5", ""),
+    ({"instance_id": "q"}, "q: evaluation is missing", f"{EVALUATION_HINT}; {PAIRS_HINT}"),
+    ({"instance_id": "q", "evalution": {}}, "q: evaluation is missing", "found 'evalution': write 'evaluation'"),
+    (ill([]), "q: evaluation is empty", "give one {func, parameters} or a list of them"),
+    (ill("shout_match"), "q: evaluation must be an object {func, parameters} or a list of them, found str", ""),
+    (ill({"parameters": {}}), "q: func must be the name of a scorer, found None", "run `evalsuite gold scorers` for the names"),
+    (ill({"func": "shout_match", "parameters": ["a"]}), "q: parameters must be an object, found list", ""),
+])  # fmt: skip
 def test_a_line_that_cannot_be_meant_ends_the_run_with_file_and_line(tmp_path: Path, line: object, message: str, hint: str) -> None:
     """The place is folder and file name, never a path of this machine."""
     with pytest.raises(GoldError) as caught:
@@ -187,22 +184,19 @@ def test_the_hash_depends_on_names_and_contents_and_on_nothing_else(tmp_path: Pa
     assert len({before, renamed, changed, gold_hash(two)}) == 4
 
 
-@pytest.mark.parametrize(
-    ("evaluation", "codes"),
-    [
-        ({"func": "number_match", "temporal": True}, ["NEEDS_CONNECTION"]),
-        ({"func": "number_match", "parameters": {"gold": ["a.sql", "b.SQL"], "precision": 2}, "temporal": True}, ["NEEDS_CONNECTION"]),
-        ({"func": "shout_match", "temporal": True}, ["NEEDS_CONNECTION"]),
-        ({"func": "table_match", "temporal": True}, ["NEEDS_CONNECTION"]),
-        ({"func": "table_match", "parameters": {"gold": "q.sql"}}, ["NEEDS_CONNECTION"]),
-        ({"func": "number_match", "parameters": {"precision": "two"}, "temporal": True}, ["BAD_SPEC", "NEEDS_CONNECTION"]),
-        ({"func": "number_match", "parameters": {"gold": "gold.sql"}}, ["BAD_SPEC"]),
-        ({"func": "number_match", "parameters": {"gold": ["gold.sql", "5"]}, "temporal": True}, ["BAD_SPEC"]),
-        ({"func": "duckdb_match", "temporal": True}, ["BAD_SPEC"]),
-        ({"func": "shout_match", "parameters": {"gold": "gold.sql"}}, []),
-        ({"func": "number_match", "parameters": {"gold": 5}, "temporal": True}, []),
-    ],
-)
+@pytest.mark.parametrize(("evaluation", "codes"), [
+    ({"func": "number_match", "temporal": True}, ["NEEDS_CONNECTION"]),
+    ({"func": "number_match", "parameters": {"gold": ["a.sql", "b.SQL"], "precision": 2}, "temporal": True}, ["NEEDS_CONNECTION"]),
+    ({"func": "shout_match", "temporal": True}, ["NEEDS_CONNECTION"]),
+    ({"func": "table_match", "temporal": True}, ["NEEDS_CONNECTION"]),
+    ({"func": "table_match", "parameters": {"gold": "q.sql"}}, ["NEEDS_CONNECTION"]),
+    ({"func": "number_match", "parameters": {"precision": "two"}, "temporal": True}, ["BAD_SPEC", "NEEDS_CONNECTION"]),
+    ({"func": "number_match", "parameters": {"gold": "gold.sql"}}, ["BAD_SPEC"]),
+    ({"func": "number_match", "parameters": {"gold": ["gold.sql", "5"]}, "temporal": True}, ["BAD_SPEC"]),
+    ({"func": "duckdb_match", "temporal": True}, ["BAD_SPEC"]),
+    ({"func": "shout_match", "parameters": {"gold": "gold.sql"}}, []),
+    ({"func": "number_match", "parameters": {"gold": 5}, "temporal": True}, []),
+])  # fmt: skip
 def test_gold_that_is_a_query_has_to_be_run_first(tmp_path: Path, evaluation: dict[str, Any], codes: list[str]) -> None:
     """Until then nobody takes the name of the query for gold; its other parameters are checked as ever."""
     read = read_gold(folder(tmp_path, {"instance_id": "a", "evaluation": evaluation}))
@@ -252,15 +246,11 @@ def test_tables_become_gold(tmp_path: Path) -> None:
             gold_tables(folder)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("name,question\nstaff,who?\n", ":1: no column 'id'"),
-        ("id,answer\nstaff,Ada\n", ":1: no column 'question'"),
-        ("id,question\nstaff,who?\nstuff,what?\n", ":3: no gold file for the id 'stuff'"),
-        ("id,question\nstaff,who?\nstaff,what?\n", ":3: the id 'staff' is repeated"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("name,question\nstaff,who?\n", ":1: no column 'id'"), ("id,answer\nstaff,Ada\n", ":1: no column 'question'"),
+    ("id,question\nstaff,who?\nstuff,what?\n", ":3: no gold file for the id 'stuff'"),
+    ("id,question\nstaff,who?\nstaff,what?\n", ":3: the id 'staff' is repeated"),
+])  # fmt: skip
 def test_questions_that_cannot_be_read(text: str, message: str, tmp_path: Path) -> None:
     """Each with its line."""
     (tmp_path / "q.csv").write_text(text)
@@ -310,16 +300,12 @@ def test_values_of_connections_that_are_no_text(tmp_path: Path) -> None:
     assert (found.options["host"], found.options["port"]) == ("db", 5433)
 
 
-@pytest.mark.parametrize(
-    ("said", "file", "question"),
-    [
-        ({"question": "Capital of France?"}, {}, "Capital of France?"),
-        ({"instruction": "Name it", "question": ""}, {}, "Name it"),
-        ({}, {"question": "Which city?"}, "Which city?"),
-        ({"input": "Capital?"}, {"question": "Which city?"}, "Capital?"),
-        ({}, {}, ""),
-    ],
-)
+@pytest.mark.parametrize(("said", "file", "question"), [
+    ({"question": "Capital of France?"}, {}, "Capital of France?"),
+    ({"instruction": "Name it", "question": ""}, {}, "Name it"), ({}, {"question": "Which city?"}, "Which city?"),
+    ({"input": "Capital?"}, {"question": "Which city?"}, "Capital?"),
+    ({}, {}, ""),
+])  # fmt: skip
 def test_where_a_question_stands(tmp_path: Path, said: dict[str, str], file: dict[str, str], question: str) -> None:
     """In gold's own line, else in a file of questions; gold without any is for machines and shows nothing of itself."""
     checks = {"a": ("string_match", "Paris"), "b": ("table_match", "b.csv"), "c": ("string_match", ["Rome", "Roma"])}

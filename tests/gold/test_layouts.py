@@ -17,16 +17,11 @@ from tests.gold.layouts import CITIES, gold_folder, submission_folder
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
-@pytest.mark.parametrize(
-    ("spec", "entry", "expected"),
-    [
-        ("spider2lite_eval.jsonl", {"condition_cols": []}, "lite"),
-        ("spider2snow_eval.jsonl", {"ignore_order": True}, "snow"),
-        ("my_eval.jsonl", {"condition_cols": []}, "lite"),
-        ("my_eval.jsonl", {}, "lite"),
-        ("spider2lite_eval.jsonl", {"evaluation": {"func": "string_match", "parameters": {"gold": "x"}}}, "original"),
-    ],
-)
+@pytest.mark.parametrize(("spec", "entry", "expected"), [
+    ("spider2lite_eval.jsonl", {"condition_cols": []}, "lite"), ("spider2snow_eval.jsonl", {"ignore_order": True}, "snow"),
+    ("my_eval.jsonl", {"condition_cols": []}, "lite"), ("my_eval.jsonl", {}, "lite"),
+    ("spider2lite_eval.jsonl", {"evaluation": {"func": "string_match", "parameters": {"gold": "x"}}}, "original"),
+])  # fmt: skip
 def test_detection(tmp_path: Path, spec: str, entry: dict[str, object], expected: str) -> None:
     """The first entry tells Lite and Snow from the original, the name of the spec tells the two from each other."""
     (tmp_path / "exec_result").mkdir()

@@ -59,10 +59,9 @@ class Ids(tuple[str, ...]):
         raise AssertionError(f"searched for {key}")
 
 
-@pytest.mark.parametrize(
-    ("id_", "tags"),
-    [("a", ("named", "both")), ("hr_1", ("both", "more")), ("hr_x_1", ("named", "both", "more", "long")), ("hr", ("both",)), ("b", ())],
-)
+@pytest.mark.parametrize(("id_", "tags"), [
+    ("a", ("named", "both")), ("hr_1", ("both", "more")), ("hr_x_1", ("named", "both", "more", "long")), ("hr", ("both",)), ("b", ()),
+])  # fmt: skip
 def test_groups_of_an_instance(id_: str, tags: tuple[str, ...]) -> None:
     """By id or by prefix, once each and in the order of the file."""
     groups = {"named": Ids(("a", "hr_x_1")), "both": Ids(("a", "hr_1")), "more": Ids(), "long": Ids(), "none": Ids()}
@@ -115,56 +114,53 @@ LIST = "list scorers of texts and numbers; one of files or records scores instan
 _BOMB = "    a0: &a0 [x]\n" + "".join(f"    a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "hint"),
-    [
-        ("name: x\nlimit: {}\n", "2: unknown key 'limit'", "did you mean 'limits'?"),
-        ("name: x\n\nname: y\n", "3: the key 'name' is repeated", "keep each key once"),
-        ("limits:\n  rows: 1\n  rows: 2\n", "3: the key 'rows' is repeated", "keep each key once"),
-        ("limits:\n  seconds: 1:30\n", "2: YAML reads 1:30 in base 60", 'write "1:30" for the text, or the number in full'),
-        ("limits:\n  rows: 010\n", "2: YAML reads 010 in base 8", 'write "010" for the text, or the number in full'),
-        ("- a\n- b\n", "1: not a mapping", "write `key: value` lines"),
-        ("name: x\ngroups: [a\n", "3: not valid YAML", QUOTE),
-        ("name: x\n\trules: strict\n", "2: not valid YAML", "replace the tab by spaces"),
-        ("name: 2024-01-31\n", "1: name must be text, found 2024-01-31", "put quotes round it"),
-        ("clusters: north\n", "1: clusters must be a list of texts", "write [north]"),
-        ("name: 2024\n", "1: name must be text, found 2024", "put quotes round it"),
-        ("rules: lenient\n", "1: rules must be official or strict, found 'lenient'", "known: official, strict"),
-        ("reference: dtb\n", "1: reference must be original or lite or snow or dbt, found 'dtb'", "did you mean 'dbt'?"),
-        ("reference: [dbt]\n", "1: reference must be original or lite or snow or dbt, found ['dbt']", "did you mean 'dbt'?"),
-        ("rules: stict\n", "1: rules must be official or strict, found 'stict'", "did you mean 'strict'?"),
-        ("limits: {second: 5}\n", "1: unknown limit 'second'", "did you mean 'seconds'?"),
-        ("limits: 5\n", "1: limits must be a mapping of names to values", ""),
-        ("groups: {a: {id: [x]}}\n", "1: unknown key 'id' in group 'a'", "did you mean 'ids'?"),
-        ("groups: {a: [1]}\n", "1: ids of group 'a' must be a list of texts", "put quotes round ids that look like numbers"),
-        ("groups: {a: {prefix: ''}}\n", "1: prefix of group 'a' is empty", "an empty prefix would take every instance in"),
-        ("fail_under: 80\n", "1: fail_under must be a number from 0 to 1, found 80", "0.8 means 80 %"),
-        ("fail_under: 1.5\n", "1: fail_under must be a number from 0 to 1, found 1.5", "0.8 means 80 %"),
-        ("fail_under: -0.5\n", "1: fail_under must be a number from 0 to 1, found -0.5", "0.8 means 80 %"),
-        ("fail_under: true\n", "1: fail_under must be a number from 0 to 1, found True", "0.8 means 80 %"),
-        ("defaults: {ter: {scal: 1}}\n", "1: unknown parameter 'scal' of ter", "did you mean 'scale'?"),
-        ("defaults:\n  ter:\n    scale: [0, 1]\n    scal: 1\n", "4: unknown parameter 'scal' of ter", "did you mean 'scale'?"),
-        ("defaults:\n  ter: {}\n  table_mach: {}\n", "3: unknown scorer 'table_mach'", "did you mean 'table_match'?"),
-        ("defaults: {table_mach: {}}\n", "1: unknown scorer 'table_mach'", "did you mean 'table_match'?"),
-        ("judge: {since: 2026-13-45}\n", " a date or a number in it cannot be read", "dates are written 2027-06-30"),
-        ("name: a\x07\n", r" the character '\x07' is not allowed in YAML", "remove it"),
-        ("groups:\n  [a, b]: 1\n", "2: a key is a list or a mapping", "write `key: value` lines, each key a plain text"),
-        (f"judge:\n  parameters:\n{_BOMB}", " its aliases (`*name`) stand for more than 1000000 values", "write the values themselves"),
-        (f"judge: {'[' * 1000}\n", " nested too deeply", "write each level on lines of its own"),
-        ("hidden: 1\n", "1: hidden must be true or false, found 1", "true keeps gold's cells out of every report"),
-        ("connections: [x]\n", "1: connections must be a mapping of names to values", ""),
-        ("scorers: [bleu, ter, bleu]\n", "1: scorers lists 'bleu' twice", "a scorer has one column"),
-        ("scorers: [bleu]\nscore: ter\n", " score names 'ter', which scorers does not list", "known: bleu"),
-        ("scorers: [bleu, table_match]\n", "1: table_match reads a table, and the scorers of a list read one text", LIST),
-        ("scorers: [{mix: {composite: {parts: [bleuu]}}}]\n", "1: scorer 'mix': unknown metric 'bleuu'", "did you mean 'bleu'?"),
-        ("scorers: [bleuu]\n", "1: unknown scorer 'bleuu'", "did you mean 'bleu'?"),
-        *(
-            (f"scorers: {{mine: '{place}'}}\n", f"1: scorer 'mine' cannot be {place!r}", 'write "python:FILE.py:FUNCTION"')
-            for place in ("js:my.py:f", "python::f", "python:my.py:", "python:my.py", "my.py:f")
-        ),
-        ("name: !!python/object/apply:os.getcwd []\n", "1: not valid YAML", QUOTE),
-    ],
-)
+@pytest.mark.parametrize(("text", "message", "hint"), [
+    ("name: x\nlimit: {}\n", "2: unknown key 'limit'", "did you mean 'limits'?"),
+    ("name: x\n\nname: y\n", "3: the key 'name' is repeated", "keep each key once"),
+    ("limits:\n  rows: 1\n  rows: 2\n", "3: the key 'rows' is repeated", "keep each key once"),
+    ("limits:\n  seconds: 1:30\n", "2: YAML reads 1:30 in base 60", 'write "1:30" for the text, or the number in full'),
+    ("limits:\n  rows: 010\n", "2: YAML reads 010 in base 8", 'write "010" for the text, or the number in full'),
+    ("- a\n- b\n", "1: not a mapping", "write `key: value` lines"),
+    ("name: x\ngroups: [a\n", "3: not valid YAML", QUOTE),
+    ("name: x\n\trules: strict\n", "2: not valid YAML", "replace the tab by spaces"),
+    ("name: 2024-01-31\n", "1: name must be text, found 2024-01-31", "put quotes round it"),
+    ("clusters: north\n", "1: clusters must be a list of texts", "write [north]"),
+    ("name: 2024\n", "1: name must be text, found 2024", "put quotes round it"),
+    ("rules: lenient\n", "1: rules must be official or strict, found 'lenient'", "known: official, strict"),
+    ("reference: dtb\n", "1: reference must be original or lite or snow or dbt, found 'dtb'", "did you mean 'dbt'?"),
+    ("reference: [dbt]\n", "1: reference must be original or lite or snow or dbt, found ['dbt']", "did you mean 'dbt'?"),
+    ("rules: stict\n", "1: rules must be official or strict, found 'stict'", "did you mean 'strict'?"),
+    ("limits: {second: 5}\n", "1: unknown limit 'second'", "did you mean 'seconds'?"),
+    ("limits: 5\n", "1: limits must be a mapping of names to values", ""),
+    ("groups: {a: {id: [x]}}\n", "1: unknown key 'id' in group 'a'", "did you mean 'ids'?"),
+    ("groups: {a: [1]}\n", "1: ids of group 'a' must be a list of texts", "put quotes round ids that look like numbers"),
+    ("groups: {a: {prefix: ''}}\n", "1: prefix of group 'a' is empty", "an empty prefix would take every instance in"),
+    ("fail_under: 80\n", "1: fail_under must be a number from 0 to 1, found 80", "0.8 means 80 %"),
+    ("fail_under: 1.5\n", "1: fail_under must be a number from 0 to 1, found 1.5", "0.8 means 80 %"),
+    ("fail_under: -0.5\n", "1: fail_under must be a number from 0 to 1, found -0.5", "0.8 means 80 %"),
+    ("fail_under: true\n", "1: fail_under must be a number from 0 to 1, found True", "0.8 means 80 %"),
+    ("defaults: {ter: {scal: 1}}\n", "1: unknown parameter 'scal' of ter", "did you mean 'scale'?"),
+    ("defaults:\n  ter:\n    scale: [0, 1]\n    scal: 1\n", "4: unknown parameter 'scal' of ter", "did you mean 'scale'?"),
+    ("defaults:\n  ter: {}\n  table_mach: {}\n", "3: unknown scorer 'table_mach'", "did you mean 'table_match'?"),
+    ("defaults: {table_mach: {}}\n", "1: unknown scorer 'table_mach'", "did you mean 'table_match'?"),
+    ("judge: {since: 2026-13-45}\n", " a date or a number in it cannot be read", "dates are written 2027-06-30"),
+    ("name: a\x07\n", r" the character '\x07' is not allowed in YAML", "remove it"),
+    ("groups:\n  [a, b]: 1\n", "2: a key is a list or a mapping", "write `key: value` lines, each key a plain text"),
+    (f"judge:\n  parameters:\n{_BOMB}", " its aliases (`*name`) stand for more than 1000000 values", "write the values themselves"),
+    (f"judge: {'[' * 1000}\n", " nested too deeply", "write each level on lines of its own"),
+    ("hidden: 1\n", "1: hidden must be true or false, found 1", "true keeps gold's cells out of every report"),
+    ("connections: [x]\n", "1: connections must be a mapping of names to values", ""),
+    ("scorers: [bleu, ter, bleu]\n", "1: scorers lists 'bleu' twice", "a scorer has one column"),
+    ("scorers: [bleu]\nscore: ter\n", " score names 'ter', which scorers does not list", "known: bleu"),
+    ("scorers: [bleu, table_match]\n", "1: table_match reads a table, and the scorers of a list read one text", LIST),
+    ("scorers: [{mix: {composite: {parts: [bleuu]}}}]\n", "1: scorer 'mix': unknown metric 'bleuu'", "did you mean 'bleu'?"),
+    ("scorers: [bleuu]\n", "1: unknown scorer 'bleuu'", "did you mean 'bleu'?"),
+    *(
+        (f"scorers: {{mine: '{place}'}}\n", f"1: scorer 'mine' cannot be {place!r}", 'write "python:FILE.py:FUNCTION"')
+        for place in ("js:my.py:f", "python::f", "python:my.py:", "python:my.py", "my.py:f")
+    ),
+    ("name: !!python/object/apply:os.getcwd []\n", "1: not valid YAML", QUOTE),
+])  # fmt: skip
 def test_what_cannot_be_meant_is_named_with_its_line(tmp_path: Path, text: str, message: str, hint: str) -> None:
     """File and line, the word at fault, and the nearest right one."""
     with pytest.raises(GoldError) as caught:
@@ -173,15 +169,12 @@ def test_what_cannot_be_meant_is_named_with_its_line(tmp_path: Path, text: str, 
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that gives an I/O error: /proc/self/mem")
-@pytest.mark.parametrize(
-    ("name", "error", "says"),
-    [
-        ("suite.yaml", MachineError, "gold/suite.yaml: Input/output error"),
-        ("gold.errata.yaml", MachineError, "gold/gold.errata.yaml: Input/output error"),
-        (".errata/a", MachineError, "gold/.errata/a: Input/output error"),
-        ("suite.yaml", GoldError, "gold/suite.yaml cannot be read: Input/output error"),
-    ],
-)
+@pytest.mark.parametrize(("name", "error", "says"), [
+    ("suite.yaml", MachineError, "gold/suite.yaml: Input/output error"),
+    ("gold.errata.yaml", MachineError, "gold/gold.errata.yaml: Input/output error"),
+    (".errata/a", MachineError, "gold/.errata/a: Input/output error"),
+    ("suite.yaml", GoldError, "gold/suite.yaml cannot be read: Input/output error"),
+])  # fmt: skip
 def test_a_disk_that_does_not_answer_is_named_with_the_file(tmp_path: Path, name: str, error: type[Exception], says: str) -> None:
     """An I/O error is neither a fault of what a file says nor another content: reading gold, its errata and their hashes ends with it."""
     gold = tmp_path / "gold"
@@ -202,15 +195,12 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize(
-    ("groups", "clusters", "said"),
-    [
-        ("{a: [q0], b: [q1]}", "[a, b]", "suite.yaml:2: instance 'q2' is in none of the clusters"),
-        ("{a: [q0, q1, q2], b: [q1]}", "[a, b]", "suite.yaml:2: instance 'q1' is in a and b of the clusters"),
-        ("{a: [q0, q1, q2]}", "[a, c]", "suite.yaml:2: the cluster 'c' is no group"),
-        ("{a: [q0, q1, q2]}", "[]", "suite.yaml:2: clusters names no group"),
-    ],
-)
+@pytest.mark.parametrize(("groups", "clusters", "said"), [
+    ("{a: [q0], b: [q1]}", "[a, b]", "suite.yaml:2: instance 'q2' is in none of the clusters"),
+    ("{a: [q0, q1, q2], b: [q1]}", "[a, b]", "suite.yaml:2: instance 'q1' is in a and b of the clusters"),
+    ("{a: [q0, q1, q2]}", "[a, c]", "suite.yaml:2: the cluster 'c' is no group"),
+    ("{a: [q0, q1, q2]}", "[]", "suite.yaml:2: clusters names no group"),
+])  # fmt: skip
 def test_clusters_that_do_not_part_gold_are_refused(tmp_path: Path, groups: str, clusters: str, said: str) -> None:
     """Every instance is in exactly one cluster, or gold cannot be read; ids that gold lacks, and one cluster alone, are a note."""
     spec = {"func": "string_match", "parameters": {"gold": ["y"]}}

@@ -68,38 +68,34 @@ def test_bounded_interval_knows_its_scale() -> None:
 SIDES = "^low and high must be two numbers, the low one first, not "
 
 
-@pytest.mark.parametrize(
-    ("ask", "why"),
-    [
-        # An interval over what is missing or endless would be about something else; 95 is an error, not 0.95.
-        (lambda: confidence_interval([]), "^no scores$"),
-        (lambda: confidence_interval([0.5, None]), "^score 1 of 2 is None$"),
-        (lambda: confidence_interval([math.nan]), "^score 0 of 1 is nan$"),
-        (lambda: confidence_interval([math.inf, 0.0]), "^score 0 of 2 is inf$"),
-        (lambda: confidence_interval([0.5, "1"]), "^scores must be numbers, not text$"),
-        (lambda: confidence_interval("10"), "^scores must be numbers, not text$"),
-        *((partial(confidence_interval, scores, 95), "confidence") for scores in ([0.1, 0.5], [0.5, 0.5], [0, 1], [2.0, 3.0])),
-        *((partial(confidence_interval, [0.1, 0.5], confidence), "confidence") for confidence in (0, 1, -0.5, "0.95", None)),
-        (lambda: confidence_interval(SKEWED, method="wilson"), "0 and 1"),
-        (lambda: named_interval(SKEWED, "wald"), "unknown interval"),
-        (lambda: bounded_interval([0.5, 1.5], low=0, high=1), "are not in"),
-        (lambda: bounded_interval([-0.5, 0.5], low=0, high=1), "are not in"),
-        *((partial(bounded_interval, [1.0], low=low, high=high), SIDES) for low, high in ((1, 1), (1, 0), (math.nan, 1), (0, math.inf))),
-        *((partial(score_interval, [1.0], low=low, high=high), SIDES) for low, high in ((1, 1), (1, 0), (math.nan, 1), (0, math.inf))),
-        *((partial(proportion_interval, k, n), f"{k} successes of {n}") for k, n in ((3, 2), (-1, 2), (0, 0))),
-        *(
-            (partial(difference_interval, [1, 0], [0, 1], effective=n), f"^effective must be at least 1, not {n}$")
-            for n in (0, -1, math.nan, math.inf)
-        ),
-        (lambda: segment_bootstrap([], lambda sums: sums[:, 0]), "segments"),
-        (lambda: segment_bootstrap([[1.0, 2.0], [1.0]], lambda sums: sums[:, 0]), "segments"),
-        (lambda: bootstrap_interval([0.1, 0.2], n_resamples=0), "resamples"),
-        (lambda: clustered_se([0.1, 0.2], ["a", None]), "score 1 has no cluster"),
-        (lambda: clustered_se([0.1, 0.2], ["a"]), "2 scores but 1"),
-        (lambda: corrected_mean([(1, 1)]), "at least 2 labels"),
-        (lambda: corrected_mean([(1, 1), (0, math.nan)]), "nan"),
-    ],
-)
+@pytest.mark.parametrize(("ask", "why"), [
+    # An interval over what is missing or endless would be about something else; 95 is an error, not 0.95.
+    (lambda: confidence_interval([]), "^no scores$"),
+    (lambda: confidence_interval([0.5, None]), "^score 1 of 2 is None$"),
+    (lambda: confidence_interval([math.nan]), "^score 0 of 1 is nan$"),
+    (lambda: confidence_interval([math.inf, 0.0]), "^score 0 of 2 is inf$"),
+    (lambda: confidence_interval([0.5, "1"]), "^scores must be numbers, not text$"),
+    (lambda: confidence_interval("10"), "^scores must be numbers, not text$"),
+    *((partial(confidence_interval, scores, 95), "confidence") for scores in ([0.1, 0.5], [0.5, 0.5], [0, 1], [2.0, 3.0])),
+    *((partial(confidence_interval, [0.1, 0.5], confidence), "confidence") for confidence in (0, 1, -0.5, "0.95", None)),
+    (lambda: confidence_interval(SKEWED, method="wilson"), "0 and 1"),
+    (lambda: named_interval(SKEWED, "wald"), "unknown interval"),
+    (lambda: bounded_interval([0.5, 1.5], low=0, high=1), "are not in"),
+    (lambda: bounded_interval([-0.5, 0.5], low=0, high=1), "are not in"),
+    *((partial(bounded_interval, [1.0], low=low, high=high), SIDES) for low, high in ((1, 1), (1, 0), (math.nan, 1), (0, math.inf))),
+    *((partial(score_interval, [1.0], low=low, high=high), SIDES) for low, high in ((1, 1), (1, 0), (math.nan, 1), (0, math.inf))),
+    *((partial(proportion_interval, k, n), f"{k} successes of {n}") for k, n in ((3, 2), (-1, 2), (0, 0))),
+    *(
+        (partial(difference_interval, [1, 0], [0, 1], effective=n), f"^effective must be at least 1, not {n}$")
+        for n in (0, -1, math.nan, math.inf)
+    ),
+    (lambda: segment_bootstrap([], lambda sums: sums[:, 0]), "segments"),
+    (lambda: segment_bootstrap([[1.0, 2.0], [1.0]], lambda sums: sums[:, 0]), "segments"),
+    (lambda: bootstrap_interval([0.1, 0.2], n_resamples=0), "resamples"),
+    (lambda: clustered_se([0.1, 0.2], ["a", None]), "score 1 has no cluster"),
+    (lambda: clustered_se([0.1, 0.2], ["a"]), "2 scores but 1"), (lambda: corrected_mean([(1, 1)]), "at least 2 labels"),
+    (lambda: corrected_mean([(1, 1), (0, math.nan)]), "nan"),
+])  # fmt: skip
 def test_what_has_no_interval_is_refused(ask: Callable[[], object], why: str) -> None:
     """No, missing and endless scores, ends or shares that cannot be, clusters that are not there."""
     with pytest.raises(StatsError, match=why):
@@ -355,10 +351,9 @@ def test_bounded_interval_is_between_jeffreys_and_clopper_pearson() -> None:
     assert jeffreys.high < found.high < exact.high
 
 
-@pytest.mark.parametrize(
-    ("scores", "method"),
-    [([1, 0, 1], "wilson"), ([0.5, 0, 1], "bounded"), ([0.5, 3, 1], "t"), ([True, False], "wilson"), ([-0.1, 0.2], "t")],
-)
+@pytest.mark.parametrize(("scores", "method"), [
+    ([1, 0, 1], "wilson"), ([0.5, 0, 1], "bounded"), ([0.5, 3, 1], "t"), ([True, False], "wilson"), ([-0.1, 0.2], "t"),
+])  # fmt: skip
 def test_auto_picks_by_the_scores(scores: list[float], method: str) -> None:
     """0/1 scores get Wilson, scores in [0, 1] the bounded interval, all others t."""
     assert score_interval(scores).method == method

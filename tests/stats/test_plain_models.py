@@ -126,10 +126,9 @@ def test_clusters_that_do_not_show_their_spread() -> None:
         assert clustered_score_interval(raw, list("aabb")) == clustered_interval(raw, list("aabb"))
 
 
-@pytest.mark.parametrize(
-    "totals",
-    [[(3.0, 5), (5.0, 5), (1.0, 4), (4.0, 6)], [(0.0, 3), (0.0, 4)], [(4.0, 4), (2.0, 2), (3.0, 3)], [(1.0, 2)] * 900 + [(0.0, 2)] * 99],
-)
+@pytest.mark.parametrize("totals", [
+    [(3.0, 5), (5.0, 5), (1.0, 4), (4.0, 6)], [(0.0, 3), (0.0, 4)], [(4.0, 4), (2.0, 2), (3.0, 3)], [(1.0, 2)] * 900 + [(0.0, 2)] * 99,
+])  # fmt: skip
 def test_the_likelihood_of_clusters(totals: list[tuple[float, int]]) -> None:
     """The range of means with 95 % of the beta-binomial likelihood, written out; the interval of clusters holds it."""
     scores = [float(at < total) for total, size in totals for at in range(size)]
@@ -203,20 +202,10 @@ def test_the_interval_of_one_score_of_many_units() -> None:
     assert astuple(interval_of_units(0.0, scores))[:3] == (0.0, 0.0, whole.high)
 
 
-@pytest.mark.parametrize(
-    "scores",
-    [
-        [0.0, 1.0],
-        [0.0, 0.25, 1.0],
-        [0.1, 0.1, 0.2],
-        [1.0] * 29 + [0.0],
-        [0.5, 0.5 + 1e-12],
-        [0.5, 0.5 + 7e-10],
-        [0.1 + 0.2, 0.3, 0.3],
-        [0.25],
-        [1.0] * 3,
-    ],
-)
+@pytest.mark.parametrize("scores", [
+    [0.0, 1.0], [0.0, 0.25, 1.0], [0.1, 0.1, 0.2], [1.0] * 29 + [0.0], [0.5, 0.5 + 1e-12], [0.5, 0.5 + 7e-10], [0.1 + 0.2, 0.3, 0.3],
+    [0.25], [1.0] * 3,
+])  # fmt: skip
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.0, 1.0), (1.0, 5.0), (-2.0, 3.0)])
 def test_bounded_scores_may_have_missed_some_at_an_end(scores: list[float], low: float, high: float) -> None:
     """The beta of their randomly weighted mean with 0.7 of a further score at the one end, and at the other; equal ones are a coin each."""

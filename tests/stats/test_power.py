@@ -53,14 +53,11 @@ def simulated(sizes: Sequence[float], share: float, n: int, difference: float, n
     return calls / n_draws
 
 
-@pytest.mark.parametrize(
-    ("kind", "n", "n_draws"),
-    [
-        *((name, n, 700) for name, n in zip(KINDS, (5, 13, 3, 3, 3), strict=True)),
-        *((name, 20, 700) for name in list(KINDS)[2:]),
-        *(pytest.param(name, n, 4000, marks=pytest.mark.slow) for name in KINDS for n in range(2, 61)),
-    ],
-)
+@pytest.mark.parametrize(("kind", "n", "n_draws"), [
+    *((name, n, 700) for name, n in zip(KINDS, (5, 13, 3, 3, 3), strict=True)),
+    *((name, 20, 700) for name in list(KINDS)[2:]),
+    *(pytest.param(name, n, 4000, marks=pytest.mark.slow) for name in KINDS for n in range(2, 61)),
+])  # fmt: skip
 def test_the_stated_power_is_the_simulated_power(kind: str, n: int, n_draws: int) -> None:
     """The plan of one draw of n pairs: within 2 points of 80 %, and nothing where the test can show nothing."""
     rng = np.random.default_rng([n, list(KINDS).index(kind)])
@@ -178,26 +175,22 @@ def test_many_instances_are_planned_by_the_same_rule() -> None:
     assert [can_show(n, ALPHA) for n in (1, 5, 6)] == [False, False, True]
 
 
-@pytest.mark.parametrize(
-    ("ask", "why"),
-    [
-        (lambda: paired_sample_size(sd_difference=0.3, difference=0), "difference of 0"),
-        (lambda: paired_sample_size(sd_difference=0.3, difference=math.inf), "difference of inf"),
-        (lambda: paired_sample_size(sd_difference=0.3, difference=1e-300), r"more than 1e\+18 instances"),
-        (lambda: paired_sample_size(sd_difference=0.3, difference=0.1, alpha=5), "must be between 0 and 1"),
-        (lambda: paired_sample_size(sd_difference=0.3, difference=0.1, power=80), "must be between 0 and 1"),
-        (lambda: paired_sample_size(sd_difference=0.3, difference=0.1, power=0.01), "power must be above alpha, 0.05"),
-        (lambda: paired_sample_size(sd_difference=0.3, difference=0.1, alpha=1e-17), "must be between 0 and 1"),
-        (lambda: detectable_difference(sd_difference=-1, n=10), "deviation of -1"),
-        (lambda: detectable_difference(sd_difference=math.nan, n=10), "deviation of nan"),
-        (lambda: detectable_difference(sd_difference=1, n=0), "not 0"),
-        (lambda: detectable_difference(sd_difference=1, n=-1), "not -1"),
-        (lambda: detectable_difference(sd_difference=1, n=math.nan), "not nan"),
-        (lambda: histogram([1.0], n_bins=0), "0 bins"),
-        (lambda: aggregate([None]), "no scores"),
-        *((partial(pass_at_k, *counts), "^pass@") for counts in ((5, 6, 1), (5, -1, 1), (5, 2, 6), (5, 2, 0))),
-    ],
-)
+@pytest.mark.parametrize(("ask", "why"), [
+    (lambda: paired_sample_size(sd_difference=0.3, difference=0), "difference of 0"),
+    (lambda: paired_sample_size(sd_difference=0.3, difference=math.inf), "difference of inf"),
+    (lambda: paired_sample_size(sd_difference=0.3, difference=1e-300), r"more than 1e\+18 instances"),
+    (lambda: paired_sample_size(sd_difference=0.3, difference=0.1, alpha=5), "must be between 0 and 1"),
+    (lambda: paired_sample_size(sd_difference=0.3, difference=0.1, power=80), "must be between 0 and 1"),
+    (lambda: paired_sample_size(sd_difference=0.3, difference=0.1, power=0.01), "power must be above alpha, 0.05"),
+    (lambda: paired_sample_size(sd_difference=0.3, difference=0.1, alpha=1e-17), "must be between 0 and 1"),
+    (lambda: detectable_difference(sd_difference=-1, n=10), "deviation of -1"),
+    (lambda: detectable_difference(sd_difference=math.nan, n=10), "deviation of nan"),
+    (lambda: detectable_difference(sd_difference=1, n=0), "not 0"),
+    (lambda: detectable_difference(sd_difference=1, n=-1), "not -1"),
+    (lambda: detectable_difference(sd_difference=1, n=math.nan), "not nan"),
+    (lambda: histogram([1.0], n_bins=0), "0 bins"), (lambda: aggregate([None]), "no scores"),
+    *((partial(pass_at_k, *counts), "^pass@") for counts in ((5, 6, 1), (5, -1, 1), (5, 2, 6), (5, 2, 0))),
+])  # fmt: skip
 def test_planning_needs_shares_and_a_difference(ask: Callable[[], object], why: str) -> None:
     """No difference cannot be found, alpha and power are shares, and counts that cannot be are errors."""
     with pytest.raises(StatsError, match=why):
@@ -238,10 +231,9 @@ def test_effect_sizes_and_aggregates_by_hand() -> None:
     assert (aggregate([0.5]).sd, aggregate([0.5]).se) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("n", "c", "k", "expected"),
-    [(5, 0, 1, 0.0), (5, 5, 1, 1.0), (5, 2, 1, 0.4), (5, 2, 2, 0.7), (5, 2, 4, 1.0), (4, 1, 2, 0.5), (4, 2, 2, 5 / 6)],
-)
+@pytest.mark.parametrize(("n", "c", "k", "expected"), [
+    (5, 0, 1, 0.0), (5, 5, 1, 1.0), (5, 2, 1, 0.4), (5, 2, 2, 0.7), (5, 2, 4, 1.0), (4, 1, 2, 0.5), (4, 2, 2, 5 / 6),
+])  # fmt: skip
 def test_pass_at_k(n: int, c: int, k: int, expected: float) -> None:
     """1 - C(n-c, k) / C(n, k), counted by hand."""
     assert pass_at_k(n, c, k) == pytest.approx(expected)

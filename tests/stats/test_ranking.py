@@ -116,23 +116,17 @@ def test_all_pairs_at_once_are_the_pairs_one_by_one() -> None:
         assert [matrix[i][j] for i, j in pairs] == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("ask", "why"),
-    [
-        (lambda: rank_submissions([]), ""),
-        (lambda: rank_submissions([[1, 0], [1]]), ""),
-        (lambda: rank_submissions([[1, 0]], confidence=95), "confidence must be between 0 and 1, not 95"),
-        (lambda: count_repeats([]), ""),
-        (lambda: krippendorff_alpha([[1, 2], [1]]), "same number"),
-        (lambda: krippendorff_alpha([[1, 2], [1, math.nan]]), "NaN"),
-        # A ratio of -1 and 1 would divide by zero.
-        (lambda: krippendorff_alpha([[1, 2], [-1, 2]], level="ratio"), "at least 0"),
-        *((partial(fleiss_kappa, rows), "same number") for rows in ([[1, 1], [1]], [[1], [1]], [])),
-        (lambda: confusion([1, 2], [1, 1], labels=[1]), "not listed"),
-        (lambda: confusion([1], [1, 2]), "1 label against 2"),
-        (lambda: confusion([], []), "no labels"),
-    ],
-)
+@pytest.mark.parametrize(("ask", "why"), [
+    (lambda: rank_submissions([]), ""), (lambda: rank_submissions([[1, 0], [1]]), ""),
+    (lambda: rank_submissions([[1, 0]], confidence=95), "confidence must be between 0 and 1, not 95"),
+    (lambda: count_repeats([]), ""), (lambda: krippendorff_alpha([[1, 2], [1]]), "same number"),
+    (lambda: krippendorff_alpha([[1, 2], [1, math.nan]]), "NaN"),
+    # A ratio of -1 and 1 would divide by zero.
+    (lambda: krippendorff_alpha([[1, 2], [-1, 2]], level="ratio"), "at least 0"),
+    *((partial(fleiss_kappa, rows), "same number") for rows in ([[1, 1], [1]], [[1], [1]], [])),
+    (lambda: confusion([1, 2], [1, 1], labels=[1]), "not listed"), (lambda: confusion([1], [1, 2]), "1 label against 2"),
+    (lambda: confusion([], []), "no labels"),
+])  # fmt: skip
 def test_what_cannot_be_ranked_or_agree_is_refused(ask: Callable[[], object], why: str) -> None:
     """Nothing, unequal lengths, and values that cannot be."""
     with pytest.raises(StatsError, match=why or None):
@@ -215,17 +209,10 @@ def test_rank_intervals_hold_the_true_ranks_of_30_teams(n_boards: int, n: int) -
     assert own < shared
 
 
-@pytest.mark.parametrize(
-    ("scores", "method", "ranks"),
-    [
-        ([9, 8, 8, 7], "min", [1, 2, 2, 4]),
-        ([9, 8, 8, 7], "dense", [1, 2, 2, 3]),
-        ([9, 8, 8, 7], "average", [1, 2.5, 2.5, 4]),
-        ([0.1, 0.1, 0.1], "min", [1, 1, 1]),
-        ([0.1, 0.1, 0.1], "average", [2, 2, 2]),
-        ([], "min", []),
-    ],
-)
+@pytest.mark.parametrize(("scores", "method", "ranks"), [
+    ([9, 8, 8, 7], "min", [1, 2, 2, 4]), ([9, 8, 8, 7], "dense", [1, 2, 2, 3]), ([9, 8, 8, 7], "average", [1, 2.5, 2.5, 4]),
+    ([0.1, 0.1, 0.1], "min", [1, 1, 1]), ([0.1, 0.1, 0.1], "average", [2, 2, 2]), ([], "min", []),
+])  # fmt: skip
 def test_equal_scores_share_a_rank(scores: list[float], method: str, ranks: list[float]) -> None:
     """Three ways to share, as scipy's rankdata; an error rate ranks the other way round."""
     assert (
@@ -299,25 +286,22 @@ THREE = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("found", "value"),
-    [
-        # Ten ratings, plain and weighted (scikit-learn); three raters with gaps, at four levels (krippendorff); six items (statsmodels).
-        (cohen_kappa(FIRST, SECOND), 0.375),
-        (cohen_kappa(FIRST, SECOND, weights="linear"), 0.6835443037974684),
-        (cohen_kappa(FIRST, SECOND, weights="quadratic"), 0.8717948717948718),
-        (krippendorff_alpha(THREE, level="nominal"), 0.6752577319587629),
-        (krippendorff_alpha(THREE, level="ordinal"), 0.8048605240912934),
-        (krippendorff_alpha(THREE, level="interval"), 0.8621041879468846),
-        (krippendorff_alpha(THREE, level="ratio"), 0.7445566811992647),
-        (fleiss_kappa([[1, 1, 2], [2, 2, 2], [1, 3, 3], [3, 3, 3], [1, 1, 1], [2, 1, 3]]), 0.4112149532710279),
-        # Both raters say yes throughout.
-        *(
-            (one, None)
-            for one in (cohen_kappa(["yes"] * 4, ["yes"] * 4), fleiss_kappa([["yes", "yes"]] * 4), krippendorff_alpha([[1, 1], [1, 1]]))
-        ),
-    ],
-)
+@pytest.mark.parametrize(("found", "value"), [
+    # Ten ratings, plain and weighted (scikit-learn); three raters with gaps, at four levels (krippendorff); six items (statsmodels).
+    (cohen_kappa(FIRST, SECOND), 0.375),
+    (cohen_kappa(FIRST, SECOND, weights="linear"), 0.6835443037974684),
+    (cohen_kappa(FIRST, SECOND, weights="quadratic"), 0.8717948717948718),
+    (krippendorff_alpha(THREE, level="nominal"), 0.6752577319587629),
+    (krippendorff_alpha(THREE, level="ordinal"), 0.8048605240912934),
+    (krippendorff_alpha(THREE, level="interval"), 0.8621041879468846),
+    (krippendorff_alpha(THREE, level="ratio"), 0.7445566811992647),
+    (fleiss_kappa([[1, 1, 2], [2, 2, 2], [1, 3, 3], [3, 3, 3], [1, 1, 1], [2, 1, 3]]), 0.4112149532710279),
+    # Both raters say yes throughout.
+    *(
+        (one, None)
+        for one in (cohen_kappa(["yes"] * 4, ["yes"] * 4), fleiss_kappa([["yes", "yes"]] * 4), krippendorff_alpha([[1, 1], [1, 1]]))
+    ),
+])  # fmt: skip
 def test_agreement_equals_other_packages(found: Any, value: float | None) -> None:
     """Their values; where chance agrees fully there is none, with a reason and raw agreement 1."""
     assert found.value == (None if value is None else pytest.approx(value))

@@ -110,18 +110,10 @@ pairs = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=2, ma
 )
 
 
-@pytest.mark.parametrize(
-    ("b", "c", "exact", "mid"),
-    [
-        (0, 0, 1.0, 1.0),
-        (0, 5, 0.0625, 0.03125),
-        (3, 9, 0.14599609375, 0.09228515625),
-        (1, 9, 0.021484375, 0.01171875),
-        (12, 30, 0.007915897334896727, 0.0054015726545912895),
-        (600, 700, 0.0060157938610449395, 0.005543558709501235),
-        (5, 5, 1.0, 1.0),
-    ],
-)
+@pytest.mark.parametrize(("b", "c", "exact", "mid"), [
+    (0, 0, 1.0, 1.0), (0, 5, 0.0625, 0.03125), (3, 9, 0.14599609375, 0.09228515625), (1, 9, 0.021484375, 0.01171875),
+    (12, 30, 0.007915897334896727, 0.0054015726545912895), (600, 700, 0.0060157938610449395, 0.005543558709501235), (5, 5, 1.0, 1.0),
+])  # fmt: skip
 def test_mcnemar_equals_statsmodels(b: int, c: int, exact: float, mid: float) -> None:
     """Exact and mid-p of discordant counts, few and many."""
     found = mcnemar_counts(b, c)
@@ -222,10 +214,9 @@ def test_p_is_a_probability_and_does_not_mind_the_order(sample: tuple[list[float
         assert less == pytest.approx(greater, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("values", "digits"),
-    [([], 9), ([0], 9), ([1], 9), ([-1, 0.5], 9), ([0.1], 10), ([0.01], 11), ([2], 8), ([10], 8), ([-100], 7), ([1000, 3], 6)],
-)
+@pytest.mark.parametrize(("values", "digits"), [
+    ([], 9), ([0], 9), ([1], 9), ([-1, 0.5], 9), ([0.1], 10), ([0.01], 11), ([2], 8), ([10], 8), ([-100], 7), ([1000, 3], 6),
+])  # fmt: skip
 def test_significant_decimals(values: list[float], digits: int) -> None:
     """A billionth of the largest value is the last decimal that counts: nine for values up to 1."""
     assert decimals(values) == digits
@@ -370,36 +361,30 @@ INFINITE = segments(0.5)
 INFINITE[6, 1] = np.inf
 
 
-@pytest.mark.parametrize(
-    ("ask", "why"),
-    [
-        (lambda: significance_test(A, B, method="z"), "unknown test 'z'"),
-        (lambda: significance_test(A, B, 5), "alpha must be between 0 and 1, not 5"),
-        (lambda: sign_flip([1, 2, 3], [1, 2]), "3 scores against 2"),
-        (lambda: mcnemar_counts(-1, 0), "discordant pairs"),
-        (lambda: mcnemar_counts(0, -1), "discordant pairs"),
-        (lambda: mcnemar([0.5], [1]), "0 and 1"),
-        (lambda: adjust([0.5, 1.5]), r"0\.\.1"),
-        (lambda: approximate_randomisation(segments(0.5), segments(0.5)[:39], micro_f1), "40 segments"),
-        # An infinite count would make a score that is no number; an unknown method is not the percentile one.
-        (lambda: segment_bootstrap(INFINITE, micro_f1), "^segment 7 has a number that is not finite"),
-        (lambda: segment_bootstrap(segments(0.5), micro_f1, method="bka"), r"^unknown method 'bka' known: percentile, basic, bca"),
-        # No draw is no evidence of either kind.
-        *(
-            (
-                partial(test, segments(0.9), segments(0.3), micro_f1, n_resamples=n),
-                f"^n_resamples must be an integer from 1 to 10000000, not {n}",
-            )
-            for test in CORPUS_TESTS
-            for n in (0, -1, 1.5, math.nan, 10**12)
-        ),
-        *(
-            (partial(test, segments(0.9), segments(0.3), micro_f1, seed=seed), f"^seed must be an integer of at least 0, not {seed}")
-            for test in CORPUS_TESTS
-            for seed in (-1, 1.5, None)
-        ),
-    ],
-)
+@pytest.mark.parametrize(("ask", "why"), [
+    (lambda: significance_test(A, B, method="z"), "unknown test 'z'"),
+    (lambda: significance_test(A, B, 5), "alpha must be between 0 and 1, not 5"),
+    (lambda: sign_flip([1, 2, 3], [1, 2]), "3 scores against 2"), (lambda: mcnemar_counts(-1, 0), "discordant pairs"),
+    (lambda: mcnemar_counts(0, -1), "discordant pairs"), (lambda: mcnemar([0.5], [1]), "0 and 1"), (lambda: adjust([0.5, 1.5]), r"0\.\.1"),
+    (lambda: approximate_randomisation(segments(0.5), segments(0.5)[:39], micro_f1), "40 segments"),
+    # An infinite count would make a score that is no number; an unknown method is not the percentile one.
+    (lambda: segment_bootstrap(INFINITE, micro_f1), "^segment 7 has a number that is not finite"),
+    (lambda: segment_bootstrap(segments(0.5), micro_f1, method="bka"), r"^unknown method 'bka' known: percentile, basic, bca"),
+    # No draw is no evidence of either kind.
+    *(
+        (
+            partial(test, segments(0.9), segments(0.3), micro_f1, n_resamples=n),
+            f"^n_resamples must be an integer from 1 to 10000000, not {n}",
+        )
+        for test in CORPUS_TESTS
+        for n in (0, -1, 1.5, math.nan, 10**12)
+    ),
+    *(
+        (partial(test, segments(0.9), segments(0.3), micro_f1, seed=seed), f"^seed must be an integer of at least 0, not {seed}")
+        for test in CORPUS_TESTS
+        for seed in (-1, 1.5, None)
+    ),
+])  # fmt: skip
 def test_what_cannot_be_tested_is_refused(ask: Callable[[], object], why: str) -> None:
     """Pairs of unequal lengths, values that are no counts, shares or numbers, unknown names and draws that cannot be."""
     with pytest.raises(StatsError) as raised:

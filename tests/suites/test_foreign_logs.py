@@ -167,22 +167,16 @@ def test_a_score_of_which_less_is_better_is_no_verdict(
     assert ("of the score wer less is better, as results_2026-01-02T03-04-05.6.json says" in err) == (theirs[0] is None)
 
 
-@pytest.mark.parametrize(
-    ("targets", "outputs", "acc", "options", "references", "note"),
-    [
-        # The right option is the second one.
-        ("1", "2", "1", "1234", "2", ""),
-        # The right option is the one with this text; then the wrong one is.
-        ("1", "1", "1", "1234", "1", ""),
-        ("1", "2", "0", "1234", "1", ""),
-        ("1", "3", "0", "1234", "2", "note: samples_math.jsonl: 1 target may be the index of an option or its text, "),
-        ("12", "44", "00", "1234", "23", "note: samples_math.jsonl: 2 targets may be the index of an option or its text, "),
-        # One is no index, so none is; one is no text, so none is.
-        ("14", "33", "00", "1234", "14", ""),
-        ("10", "44", "00", "1234", "21", ""),
-        ("0", "3", "0", "0123", "0", ""),
-    ],
-)
+@pytest.mark.parametrize(("targets", "outputs", "acc", "options", "references", "note"), [
+    # The right option is the second one.
+    ("1", "2", "1", "1234", "2", ""),
+    # The right option is the one with this text; then the wrong one is.
+    ("1", "1", "1", "1234", "1", ""), ("1", "2", "0", "1234", "1", ""),
+    ("1", "3", "0", "1234", "2", "note: samples_math.jsonl: 1 target may be the index of an option or its text, "),
+    ("12", "44", "00", "1234", "23", "note: samples_math.jsonl: 2 targets may be the index of an option or its text, "),
+    # One is no index, so none is; one is no text, so none is.
+    ("14", "33", "00", "1234", "14", ""), ("10", "44", "00", "1234", "21", ""), ("0", "3", "0", "0123", "0", ""),
+])  # fmt: skip
 def test_a_target_that_is_a_number(
     place: Path, capsys: pytest.CaptureFixture[str], targets: str, outputs: str, acc: str, options: str, references: str, note: str
 ) -> None:
@@ -200,23 +194,15 @@ def test_a_target_that_is_a_number(
     assert err.startswith(note) if note else not err
 
 
-@pytest.mark.parametrize(
-    ("asserted", "reference"),
-    [
-        ([("llm-rubric", "Is it a right answer to {{question}}? Expected: {{expected}}")], "Paris"),
-        ([("llm-rubric", "Answers {{question}} politely")], None),
-        ([("llm-rubric", "{{expected}}")], None),
-        ([("javascript", "output === '{{expected}}'"), ("not-contains", "{{question}}")], "Paris"),
-        ([("contains", "the"), ("similar", "{{ expected }}")], "Paris"),
-        ([("icontains", "Paris, {{note}}")], "Paris, France"),
-        ([("contains", "Par"), ("contains", "is")], None),
-        ([("not-contains", "{{expected}}")], None),
-        ([("equals", 42)], "42"),
-        ([("equals", "{{ expected | upper }}")], None),
-        ([("equals", "{{absent}}"), ("contains", "Paris")], "Paris"),
-        ([("equals", "file://right.txt")], None),
-    ],
-)
+@pytest.mark.parametrize(("asserted", "reference"), [
+    ([("llm-rubric", "Is it a right answer to {{question}}? Expected: {{expected}}")], "Paris"),
+    ([("llm-rubric", "Answers {{question}} politely")], None), ([("llm-rubric", "{{expected}}")], None),
+    ([("javascript", "output === '{{expected}}'"), ("not-contains", "{{question}}")], "Paris"),
+    ([("contains", "the"), ("similar", "{{ expected }}")], "Paris"),
+    ([("icontains", "Paris, {{note}}")], "Paris, France"), ([("contains", "Par"), ("contains", "is")], None),
+    ([("not-contains", "{{expected}}")], None), ([("equals", 42)], "42"), ([("equals", "{{ expected | upper }}")], None),
+    ([("equals", "{{absent}}"), ("contains", "Paris")], "Paris"), ([("equals", "file://right.txt")], None),
+])  # fmt: skip
 def test_a_reference_is_what_answers_are_compared_with(place: Path, asserted: Any, reference: str | None) -> None:
     """Not the question of a rubric, what an answer must not contain, one of several parts, or what the log lacks; then there is none."""
     log = promptfoo()
@@ -240,16 +226,10 @@ def test_a_choice_between_continuations_is_the_likeliest(place: Path, capsys: py
     assert case == {"source_id": "7", "input": "2 + 2 =", "reference": "2", "output": "2", "theirs": 1.0}
 
 
-@pytest.mark.parametrize(
-    ("call", "response", "output"),
-    [
-        ({"arg_1": " Paris"}, ["-3.1", "False"], ""),
-        ({"arg_1": " Paris"}, ["-0.1", "True"], "Paris"),
-        ({}, "-17.2", ""),
-        ({"arg_1": {"until": []}}, "-17.2", "-17.2"),
-    ],
-    ids=["unlikely", "greedy", "whole text", "generated"],
-)
+@pytest.mark.parametrize(("call", "response", "output"), [
+    ({"arg_1": " Paris"}, ["-3.1", "False"], ""), ({"arg_1": " Paris"}, ["-0.1", "True"], "Paris"), ({}, "-17.2", ""),
+    ({"arg_1": {"until": []}}, "-17.2", "-17.2"),
+], ids=["unlikely", "greedy", "whole text", "generated"])  # fmt: skip
 def test_a_chance_is_no_answer(place: Path, capsys: pytest.CaptureFixture[str], call: dict[str, Any], response: Any, output: str) -> None:
     """Where only the chance of a text was asked for, the model wrote nothing to score, unless that was its first choice."""
     row = {"doc_id": 0, "doc": {}, "target": " Paris", "arguments": {"gen_args_0": {"arg_0": "Capital?", **call}}, "filter": "none"}
@@ -260,18 +240,15 @@ def test_a_chance_is_no_answer(place: Path, capsys: pytest.CaptureFixture[str], 
     assert ("the log has no answer to 1 sample; string_match does not score it" in err) == (not output)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("cut.json", json.dumps(promptfoo())[:-40], "cut.json:1: not valid JSON"),
-        ("foreign.json", '{"a": 1}', "foreign.json: not a log of a known tool"),
-        ("digits.json", f'{{"a": {"9" * 5000}}}', "digits.json: a number has too many digits"),
-        ("cut.eval", "PK\x03\x04", "cut.eval: not a complete Inspect log"),
-        ("samples_x.jsonl", json.dumps(lm_eval()[0]) + '\n{"doc_id": 1, "d', "samples_x.jsonl:2: the last line is cut"),
-        ("other.jsonl", '{"question": "x"}\n', "other.jsonl: no sample of lm-eval in it"),
-        ("gone.json", None, "gone.json: no such file"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "says"), [
+    ("cut.json", json.dumps(promptfoo())[:-40], "cut.json:1: not valid JSON"),
+    ("foreign.json", '{"a": 1}', "foreign.json: not a log of a known tool"),
+    ("digits.json", f'{{"a": {"9" * 5000}}}', "digits.json: a number has too many digits"),
+    ("cut.eval", "PK\x03\x04", "cut.eval: not a complete Inspect log"),
+    ("samples_x.jsonl", json.dumps(lm_eval()[0]) + '\n{"doc_id": 1, "d', "samples_x.jsonl:2: the last line is cut"),
+    ("other.jsonl", '{"question": "x"}\n', "other.jsonl: no sample of lm-eval in it"),
+    ("gone.json", None, "gone.json: no such file"),
+])  # fmt: skip
 def test_a_foreign_or_cut_file_is_refused(
     place: Path, capsys: pytest.CaptureFixture[str], name: str, content: str | None, says: str
 ) -> None:
@@ -392,30 +369,27 @@ def test_a_sample_that_was_repeated_loses_no_result(place: Path, capsys: pytest.
 _HUGE, _DEEP = 10**400, json.loads("[" * 450 + "]" * 450)
 
 
-@pytest.mark.parametrize(
-    ("make", "path", "value", "theirs"),
-    [
-        (promptfoo, ("results", "results", 0, "score"), _HUGE, 1.0),
-        (promptfoo, ("results", "results", 0, "score"), float("nan"), 1.0),
-        (promptfoo, ("results", "results", 0, "score"), 7, 1.0),
-        (promptfoo, ("results", "results", 0, "score"), 1.0000000000000002, 1.0),
-        (promptfoo, ("results", "results", 0), {"score": 1, "gradingResult": {"pass": True, "score": 1, "reason": "No assertions"}}, None),
-        (promptfoo, ("results", "results", 0), {"score": None, "success": None}, None),
-        (promptfoo, ("results", "results", 0), {"score": None, "success": "false"}, None),
-        (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), _HUGE, None),
-        (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), float("nan"), None),
-        (lambda: json.loads(inspect_log(1)), ("samples", 1, "scores", "match", "value"), 7, None),
-        (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), "Yes", 1.0),
-        (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), "false", 0.0),
-        *(
-            (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), value, None)
-            for value in ({"a": 1, "b": 0}, [1, 0], "good")
-        ),
-        (lambda: json.loads(inspect_log(1)), ("samples", 0, "target"), 4, 1.0),
-        (lambda: json.loads(inspect_log(1)), ("samples", 0, "input"), _DEEP, "left out"),
-        (lambda: json.loads(inspect_log(1)), ("samples", 0), {"score": 1, "input": "attachment://a", "attachments": {"a": 5}}, 1.0),
-    ],
-)
+@pytest.mark.parametrize(("make", "path", "value", "theirs"), [
+    (promptfoo, ("results", "results", 0, "score"), _HUGE, 1.0),
+    (promptfoo, ("results", "results", 0, "score"), float("nan"), 1.0),
+    (promptfoo, ("results", "results", 0, "score"), 7, 1.0),
+    (promptfoo, ("results", "results", 0, "score"), 1.0000000000000002, 1.0),
+    (promptfoo, ("results", "results", 0), {"score": 1, "gradingResult": {"pass": True, "score": 1, "reason": "No assertions"}}, None),
+    (promptfoo, ("results", "results", 0), {"score": None, "success": None}, None),
+    (promptfoo, ("results", "results", 0), {"score": None, "success": "false"}, None),
+    (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), _HUGE, None),
+    (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), float("nan"), None),
+    (lambda: json.loads(inspect_log(1)), ("samples", 1, "scores", "match", "value"), 7, None),
+    (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), "Yes", 1.0),
+    (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), "false", 0.0),
+    *(
+        (lambda: json.loads(inspect_log(1)), ("samples", 0, "scores", "match", "value"), value, None)
+        for value in ({"a": 1, "b": 0}, [1, 0], "good")
+    ),
+    (lambda: json.loads(inspect_log(1)), ("samples", 0, "target"), 4, 1.0),
+    (lambda: json.loads(inspect_log(1)), ("samples", 0, "input"), _DEEP, "left out"),
+    (lambda: json.loads(inspect_log(1)), ("samples", 0), {"score": 1, "input": "attachment://a", "attachments": {"a": 5}}, 1.0),
+])  # fmt: skip
 def test_an_odd_value_is_no_verdict(
     place: Path, capsys: pytest.CaptureFixture[str], make: Any, path: tuple[str | int, ...], value: Any, theirs: float | str | None
 ) -> None:

@@ -31,19 +31,15 @@ def outputs(run: str) -> dict[str, str]:
     return {row["instance_id"]: row["answer_or_path"] for row in map(json.loads, lines)}
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("by_id.csv", "id,out\nq3,C\nq1,A\nq2,B\n"),
-        ("by_id.tsv", "id\tout\nq3\tC\nq1\tA\nq2\tB\n"),
-        ("semicolons.csv", "id;out\nq3;C\nq1;A\nq2;B\n"),
-        ("by_input.csv", "question,out\nCapital  of Norway?,C\nCapital of France?,A\nCapital of Italy?,B\n"),
-        ("by_place.csv", "out\nA\nB\nC\n"),
-        ("list.json", '[{"id": "q2", "out": ["B"]}, {"id": "q1", "out": "A"}, {"id": "q3", "out": "C"}]'),
-        ("columns.json", '{"id": ["q2", "q1", "q3"], "out": ["B", "A", "C"]}'),
-        ("lines.jsonl", '{"id": "q2", "out": "B"}\n{"id": "q1", "out": ["A"]}\n{"id": "q3", "out": "C"}\n'),
-    ],
-)
+@pytest.mark.parametrize(("name", "text"), [
+    ("by_id.csv", "id,out\nq3,C\nq1,A\nq2,B\n"), ("by_id.tsv", "id\tout\nq3\tC\nq1\tA\nq2\tB\n"),
+    ("semicolons.csv", "id;out\nq3;C\nq1;A\nq2;B\n"),
+    ("by_input.csv", "question,out\nCapital  of Norway?,C\nCapital of France?,A\nCapital of Italy?,B\n"),
+    ("by_place.csv", "out\nA\nB\nC\n"),
+    ("list.json", '[{"id": "q2", "out": ["B"]}, {"id": "q1", "out": "A"}, {"id": "q3", "out": "C"}]'),
+    ("columns.json", '{"id": ["q2", "q1", "q3"], "out": ["B", "A", "C"]}'),
+    ("lines.jsonl", '{"id": "q2", "out": "B"}\n{"id": "q1", "out": ["A"]}\n{"id": "q3", "out": "C"}\n'),
+])  # fmt: skip
 def test_rows_find_their_cases(place: Path, name: str, text: str) -> None:
     """By id, else by question, else by place; a list of one element is that element; whatever the kind of file."""
     (place / name).write_text(text)
@@ -74,27 +70,24 @@ def test_an_excel_sheet_is_read(place: Path) -> None:
     assert outputs("run") == {"q1": "A", "q2": "B", "q3": "3"}
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "says"),
-    [
-        ("other.csv", "question,out\nWhat is 2?,A\nWhat is 3?,B\nWhat is 4?,C\n", "row 1: the suite has no question 'What is 2?'"),
-        ("unknown.csv", "id,out\nq1,A\nq2,B\nq9,C\n", "row 3: the suite has no id 'q9'"),
-        ("twice.csv", "id,out\nq1,A\nq2,B\nq2,C\nq3,D\n", "row 3: the id 'q2' occurs 2 times"),
-        ("short.csv", "id,out\nq1,A\n", "2 of 3 test cases have no candidate, first the id 'q2'"),
-        ("contradicts.csv", "id,question,out\nq1,x,A\nq2,y,B\nq3,z,C\n", "but all questions differ"),
-        ("few.csv", "out\nA\n", "1 candidate for 3 test cases"),
-        ("lists.json", '[{"id": "q1", "out": ["A", "B"]}]', "row 1: the column 'out' contains a list of 2"),
-        ("broken.json", '[{"id": "q1",\n "out": }]', "broken.json:2: not valid JSON"),
-        ("scalar.json", "3", "contains no rows"),
-        ("digits.json", f'[{{"out": {"9" * 5000}}}]', "digits.json: a number has too many digits"),
-        ("twice.json", '[{"id": "q1", "out": "A", "out": "B"}]', "twice.json: the key 'out' is repeated"),
-        ("twice.jsonl", '{"id": "q1", "out": "A"}\n{"id": "q2", "out": "A", "out": "B"}', "twice.jsonl:2: the key 'out' is repeated"),
-        ("huge.jsonl", '{"id": "q1", "out": 1e999}', "huge.jsonl:1: a number is too large for a float"),
-        ("unnamed.csv", "id,answer\nq1,A\n", "unnamed.csv: the data has no candidate column 'out'"),
-        ("doubled.csv", "id,out,out\nq1,A,B\n", "doubled.csv: two columns are named 'out'"),
-        ("broken.xlsx", "PK", "not a readable Excel file"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "says"), [
+    ("other.csv", "question,out\nWhat is 2?,A\nWhat is 3?,B\nWhat is 4?,C\n", "row 1: the suite has no question 'What is 2?'"),
+    ("unknown.csv", "id,out\nq1,A\nq2,B\nq9,C\n", "row 3: the suite has no id 'q9'"),
+    ("twice.csv", "id,out\nq1,A\nq2,B\nq2,C\nq3,D\n", "row 3: the id 'q2' occurs 2 times"),
+    ("short.csv", "id,out\nq1,A\n", "2 of 3 test cases have no candidate, first the id 'q2'"),
+    ("contradicts.csv", "id,question,out\nq1,x,A\nq2,y,B\nq3,z,C\n", "but all questions differ"),
+    ("few.csv", "out\nA\n", "1 candidate for 3 test cases"),
+    ("lists.json", '[{"id": "q1", "out": ["A", "B"]}]', "row 1: the column 'out' contains a list of 2"),
+    ("broken.json", '[{"id": "q1",\n "out": }]', "broken.json:2: not valid JSON"),
+    ("scalar.json", "3", "contains no rows"),
+    ("digits.json", f'[{{"out": {"9" * 5000}}}]', "digits.json: a number has too many digits"),
+    ("twice.json", '[{"id": "q1", "out": "A", "out": "B"}]', "twice.json: the key 'out' is repeated"),
+    ("twice.jsonl", '{"id": "q1", "out": "A"}\n{"id": "q2", "out": "A", "out": "B"}', "twice.jsonl:2: the key 'out' is repeated"),
+    ("huge.jsonl", '{"id": "q1", "out": 1e999}', "huge.jsonl:1: a number is too large for a float"),
+    ("unnamed.csv", "id,answer\nq1,A\n", "unnamed.csv: the data has no candidate column 'out'"),
+    ("doubled.csv", "id,out,out\nq1,A,B\n", "doubled.csv: two columns are named 'out'"),
+    ("broken.xlsx", "PK", "not a readable Excel file"),
+])  # fmt: skip
 def test_a_file_that_contradicts_is_refused(place: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, says: str) -> None:
     """Each is named with its row, exits 2 and leaves no run."""
     if name.endswith(".xlsx"):

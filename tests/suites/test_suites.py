@@ -33,17 +33,10 @@ from tests.suites.made import INPUTS, REFERENCES, Frame, Typos, capitals
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("scoring_method", {}),
-        ("scoring_method", "f1"),
-        ("test_cases", [{"id": "a", "input": {}}]),
-        ("extra", 1),
-        ("id", [[]]),
-        ("name", None),
-    ],
-)
+@pytest.mark.parametrize(("key", "value"), [
+    ("scoring_method", {}), ("scoring_method", "f1"), ("test_cases", [{"id": "a", "input": {}}]), ("extra", 1), ("id", [[]]),
+    ("name", None),
+])  # fmt: skip
 def test_a_damaged_suite_file_is_named(tmp_path: Path, key: str, value: object) -> None:
     """One value of another type in `suite.json`: the file is named, and the list goes on without it."""
     capitals(tmp_path)
@@ -54,14 +47,11 @@ def test_a_damaged_suite_file_is_named(tmp_path: Path, key: str, value: object) 
     assert list_suites(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"scoring_method": "number_match"}, "is scored by string_match, not number_match"),
-        ({"input_text_list": ["x"], "reference_output_list": ["y"]}, "contains other data"),
-        ({"config": {"conj": "and"}}, "has another configuration"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"scoring_method": "number_match"}, "is scored by string_match, not number_match"),
+    ({"input_text_list": ["x"], "reference_output_list": ["y"]}, "contains other data"),
+    ({"config": {"conj": "and"}}, "has another configuration"),
+])  # fmt: skip
 def test_what_differs_from_the_stored_suite_is_an_error(tmp_path: Path, arguments: dict[str, object], message: str) -> None:
     """Another scorer, other data or another configuration is never ignored, and the hint names a way out; else its name is enough."""
     made = capitals(tmp_path)
@@ -71,26 +61,23 @@ def test_what_differs_from_the_stored_suite_is_an_error(tmp_path: Path, argument
     assert "another name" in raised.value.hint
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"scoring_method": "no_such"}, UnknownScorerError, "unknown scorer 'no_such'"),
-        ({}, UsageError, "no reference data given"),
-        ({"input_text_list": ["a", "b"], "reference_output_list": ["x"]}, UsageError, "2 inputs, 1 references"),
-        ({"input_text_list": [], "reference_output_list": []}, UsageError, "there is no test case"),
-        ({"input_text_list": ["a"]}, UsageError, "string_match compares with a reference output, and none was given"),
-        ({"reference_data_path": "data.odt"}, UsageError, "its ending is none of"),
-        ({"input_text_list": ["a", "b"], "reference_output_list": ["x", None]}, UsageError, "some references are null and some are not"),
-        ({"input_text_list": "ab", "reference_output_list": ["x", "y"]}, UsageError, "the input list is one text"),
-        ({"input_text_list": ["a", "b"], "reference_output_list": "xy"}, UsageError, "the reference list is one text"),
-        ({"input_text_list": ["a", 2], "reference_output_list": ["x", "y"]}, UsageError, "entry 2 of the input list is int, not text"),
-        ({"reference_data": Frame({"prompt": ["a"], "reference_output": ["x"]})}, UsageError, "the data has no input column 'input'"),
-        ({"reference_data": Frame({"input": ["a"]}), "reference_column": "ref"}, UsageError, "the data has no reference column 'ref'"),
-        ({"reference_data": Frame({"input": ["a"], "reference_output": [math.nan]})}, UsageError, "row 1: .* is blank"),
-        ({"reference_data": pd.DataFrame({"input": ["a"], "reference_output": [pd.NA]})}, UsageError, "row 1: .* is blank"),
-        ({"reference_data": pd.DataFrame([list("abx")], columns=["input", "input", "reference_output"])}, UsageError, "two columns are"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "error", "message"), [
+    ({"scoring_method": "no_such"}, UnknownScorerError, "unknown scorer 'no_such'"),
+    ({}, UsageError, "no reference data given"),
+    ({"input_text_list": ["a", "b"], "reference_output_list": ["x"]}, UsageError, "2 inputs, 1 references"),
+    ({"input_text_list": [], "reference_output_list": []}, UsageError, "there is no test case"),
+    ({"input_text_list": ["a"]}, UsageError, "string_match compares with a reference output, and none was given"),
+    ({"reference_data_path": "data.odt"}, UsageError, "its ending is none of"),
+    ({"input_text_list": ["a", "b"], "reference_output_list": ["x", None]}, UsageError, "some references are null and some are not"),
+    ({"input_text_list": "ab", "reference_output_list": ["x", "y"]}, UsageError, "the input list is one text"),
+    ({"input_text_list": ["a", "b"], "reference_output_list": "xy"}, UsageError, "the reference list is one text"),
+    ({"input_text_list": ["a", 2], "reference_output_list": ["x", "y"]}, UsageError, "entry 2 of the input list is int, not text"),
+    ({"reference_data": Frame({"prompt": ["a"], "reference_output": ["x"]})}, UsageError, "the data has no input column 'input'"),
+    ({"reference_data": Frame({"input": ["a"]}), "reference_column": "ref"}, UsageError, "the data has no reference column 'ref'"),
+    ({"reference_data": Frame({"input": ["a"], "reference_output": [math.nan]})}, UsageError, "row 1: .* is blank"),
+    ({"reference_data": pd.DataFrame({"input": ["a"], "reference_output": [pd.NA]})}, UsageError, "row 1: .* is blank"),
+    ({"reference_data": pd.DataFrame([list("abx")], columns=["input", "input", "reference_output"])}, UsageError, "two columns are"),
+])  # fmt: skip
 def test_a_suite_that_cannot_be_made_says_why(tmp_path: Path, arguments: dict[str, object], error: type[Exception], message: str) -> None:
     """Each fault of the data or the scorer is found when the suite is made, not when it runs."""
     given = {"scoring_method": "string_match", "root": tmp_path, **arguments}
@@ -102,21 +89,18 @@ def test_a_suite_that_cannot_be_made_says_why(tmp_path: Path, arguments: dict[st
     assert list_suites(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"candidate_output_list": ["a", "b", None]}, "entry 3 of the candidate list is NoneType, not text"),
-        ({"candidate_output_list": "abc"}, "the candidate list is one text"),
-        ({"candidate_output_list": ["a", "b"]}, "2 candidates for 3 test cases"),
-        ({}, "no candidate data given"),
-        ({"candidate_output_list": ["a", "b", "c"], "context_list": "xyz"}, "the context list is one text"),
-        ({"candidate_output_list": ["a", "b", "c"], "context_list": ["x"]}, "3 candidates, 1 contexts"),
-        ({"candidate_data": Frame({"output": ["a"]})}, "the data has no candidate column 'candidate_output'"),
-        ({"candidate_data": Frame({"candidate_output": ["a"]}), "context_list": ["x"]}, "contexts goes with a list of candidates"),
-        ({"candidate_data": Frame({"candidate_output": ["a"]}), "context_column": "c"}, "the data has no context column 'c'"),
-        ({"candidate_data_path": "a.odt"}, "its ending is none of"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"candidate_output_list": ["a", "b", None]}, "entry 3 of the candidate list is NoneType, not text"),
+    ({"candidate_output_list": "abc"}, "the candidate list is one text"),
+    ({"candidate_output_list": ["a", "b"]}, "2 candidates for 3 test cases"),
+    ({}, "no candidate data given"),
+    ({"candidate_output_list": ["a", "b", "c"], "context_list": "xyz"}, "the context list is one text"),
+    ({"candidate_output_list": ["a", "b", "c"], "context_list": ["x"]}, "3 candidates, 1 contexts"),
+    ({"candidate_data": Frame({"output": ["a"]})}, "the data has no candidate column 'candidate_output'"),
+    ({"candidate_data": Frame({"candidate_output": ["a"]}), "context_list": ["x"]}, "contexts goes with a list of candidates"),
+    ({"candidate_data": Frame({"candidate_output": ["a"]}), "context_column": "c"}, "the data has no context column 'c'"),
+    ({"candidate_data_path": "a.odt"}, "its ending is none of"),
+])  # fmt: skip
 def test_a_run_that_cannot_be_made_says_why(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:
     """Each fault of the candidates or contexts is found before anything is scored or written."""
     suite = capitals(tmp_path)
@@ -385,17 +369,12 @@ def test_a_hidden_suite_shows_numbers_of_each_scorer_and_no_gold(tmp_path: Path)
     assert all(row["string_match"] == "" for row in csv.DictReader(nothing.splitlines()))
 
 
-@pytest.mark.parametrize(
-    ("suite", "said"),
-    [
-        ({"scorers": ["f1", "blue"]}, "unknown scorer 'blue'"),
-        ({"scorers": ["f1", "f1"]}, "lists 'f1' twice"),
-        ({"scorers": ["f1", "table_match"]}, "table_match reads a table"),
-        ({"scorers": ["f1", "bleu"], "score": "f2"}, "score names 'f2'"),
-        ({"score": "f1"}, "score names 'f1'"),
-        ({"scorers": ["f1", 3]}, "scorers must be a mapping"),
-    ],
-)
+@pytest.mark.parametrize(("suite", "said"), [
+    ({"scorers": ["f1", "blue"]}, "unknown scorer 'blue'"), ({"scorers": ["f1", "f1"]}, "lists 'f1' twice"),
+    ({"scorers": ["f1", "table_match"]}, "table_match reads a table"),
+    ({"scorers": ["f1", "bleu"], "score": "f2"}, "score names 'f2'"),
+    ({"score": "f1"}, "score names 'f1'"), ({"scorers": ["f1", 3]}, "scorers must be a mapping"),
+])  # fmt: skip
 def test_a_list_that_cannot_be_meant_is_refused_with_its_line(tmp_path: Path, suite: dict[str, Any], said: str) -> None:
     """File and line stand in front, and what is wrong is named."""
     with pytest.raises((GoldError, EvalsuiteError)) as caught:

@@ -49,14 +49,11 @@ def _files(root: Path) -> dict[str, str]:
 BENCH = {"name": "b", "scoring_method": "exact_match", "test_cases": [{"input": "q", "reference_output": "a"}]}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "[]", "{}", '{"evalsuite_suite": 1}', '{"evalsuite_suite": 1, "suite": {"name": "x"}}', "[" * 100_000),
-        *(json.dumps({key: value for key, value in BENCH.items() if key != left_out}) for left_out in BENCH),
-        *(json.dumps({**BENCH, **other}) for other in ({"test_cases": [{"input": 3}]}, {"scoring_method": {"name": "f1", "config": "x"}})),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    *("", "[]", "{}", '{"evalsuite_suite": 1}', '{"evalsuite_suite": 1, "suite": {"name": "x"}}', "[" * 100_000),
+    *(json.dumps({key: value for key, value in BENCH.items() if key != left_out}) for left_out in BENCH),
+    *(json.dumps({**BENCH, **other}) for other in ({"test_cases": [{"input": 3}]}, {"scoring_method": {"name": "f1", "config": "x"}})),
+])  # fmt: skip
 def test_a_file_that_is_no_suite_is_refused(tmp_path: Path, text: str) -> None:
     """Nothing of it is written, and the file is named."""
     (tmp_path / "s.json").write_text(text)
@@ -93,19 +90,12 @@ def test_a_bench_folder_is_imported_whole(tmp_path: Path) -> None:
     assert [(r.status, r.score) for r in entry.results()] == [("scored", 1.0), ("scored", 0.0), ("unscored", None)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "scores", "values"),
-    [
-        ("built_in", [math.nan], [None]),
-        ("built_in", [math.inf], [None]),
-        ("built_in", ["0.5x"], "refused"),
-        ("built_in", [{}], "refused"),
-        ("built_in", [10**400], "refused"),
-        # Of an own scorer -1 is a value if another is below 0, else no verdict as of Bench's judges.
-        ("custom", [-1.0, -2.5], [-1.0, -2.5]),
-        ("custom", [-1.0, 2.5], [None, 2.5]),
-    ],
-)
+@pytest.mark.parametrize(("kind", "scores", "values"), [
+    ("built_in", [math.nan], [None]), ("built_in", [math.inf], [None]), ("built_in", ["0.5x"], "refused"), ("built_in", [{}], "refused"),
+    ("built_in", [10**400], "refused"),
+    # Of an own scorer -1 is a value if another is below 0, else no verdict as of Bench's judges.
+    ("custom", [-1.0, -2.5], [-1.0, -2.5]), ("custom", [-1.0, 2.5], [None, 2.5]),
+])  # fmt: skip
 def test_odd_scores_of_bench(tmp_path: Path, kind: str, scores: list[object], values: object) -> None:
     """NaN and infinity are no verdicts; what is no number refuses the run by its file, and the suite has none."""
     (tmp_path / "b/r").mkdir(parents=True)
@@ -124,14 +114,11 @@ def test_odd_scores_of_bench(tmp_path: Path, kind: str, scores: list[object], va
     assert kind == "custom" or [(result.score, result.status) for result in entry.results()] == [(None, "unscored")]
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        *({"run": run} for run in (None, {}, {"submission": None}, {"submission": {}, "metadata": "x"})),
-        *({"submission": submission} for submission in (None, {"contexts.json": 1})),
-        {"tags": 1},
-    ],
-)
+@pytest.mark.parametrize("odd", [
+    *({"run": run} for run in (None, {}, {"submission": None}, {"submission": {}, "metadata": "x"})),
+    *({"submission": submission} for submission in (None, {"contexts.json": 1})),
+    {"tags": 1},
+])  # fmt: skip
 def test_an_export_with_an_odd_run_is_refused_whole(tmp_path: Path, odd: dict[str, object]) -> None:
     """The error names the file, and no suite is stored."""
     save_suite(new_suite("s", "exact_match", inputs=["q"], references=["a"]), tmp_path / "old")

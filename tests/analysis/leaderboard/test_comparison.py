@@ -176,19 +176,15 @@ def test_fields_are_compared_path_by_path() -> None:
     assert min(fields, key=lambda path: fields[path].f1.difference or 0) == next(iter(fields)) == "year"
 
 
-@pytest.mark.parametrize(
-    ("kind", "n", "n_draws", "cluster"),
-    [
-        *((kind, 30, 200, None) for kind in ("0/1", "grades", "any")),
-        ("any", 75, 100, "c"),
-        pytest.param("any", 75, 4000, "c", marks=pytest.mark.slow),
-        *(
-            pytest.param(kind, n, draws, None, marks=pytest.mark.slow)
-            for kind in ("0/1", "grades", "any")
-            for n, draws in ((10, 10_000), (30, 10_000), (100, 4000))
-        ),
-    ],
-)
+@pytest.mark.parametrize(("kind", "n", "n_draws", "cluster"), [
+    *((kind, 30, 200, None) for kind in ("0/1", "grades", "any")),
+    ("any", 75, 100, "c"), pytest.param("any", 75, 4000, "c", marks=pytest.mark.slow),
+    *(
+        pytest.param(kind, n, draws, None, marks=pytest.mark.slow)
+        for kind in ("0/1", "grades", "any")
+        for n, draws in ((10, 10_000), (30, 10_000), (100, 4000))
+    ),
+])  # fmt: skip
 def test_no_difference_is_rarely_called_one(kind: str, n: int, n_draws: int, cluster: str | None) -> None:
     """Two equally good submissions are told apart (p <= 0.05) in at most 6 % of draws, also where whole clusters of five favour one side.
 
@@ -211,17 +207,10 @@ def test_no_difference_is_rarely_called_one(kind: str, n: int, n_draws: int, clu
     assert calls / n_draws <= 0.06
 
 
-@pytest.mark.parametrize(
-    ("scale", "names", "note"),
-    [
-        (1.0, "aabbccdd", "4 clusters: no test can reach 0.05"),
-        (2.0, "aabbccdd", "4 clusters: no test can reach 0.05"),
-        (1.0, "aaaaaaaa", ONE_CLUSTER),
-        (3.0, "aaaaaaaa", ONE_CLUSTER),
-        (1.0, "abcdefgh", ""),
-        (2.0, "abcdefgh", ""),
-    ],
-)
+@pytest.mark.parametrize(("scale", "names", "note"), [
+    (1.0, "aabbccdd", "4 clusters: no test can reach 0.05"), (2.0, "aabbccdd", "4 clusters: no test can reach 0.05"),
+    (1.0, "aaaaaaaa", ONE_CLUSTER), (3.0, "aaaaaaaa", ONE_CLUSTER), (1.0, "abcdefgh", ""), (2.0, "abcdefgh", ""),
+])  # fmt: skip
 @pytest.mark.parametrize("changes", [[1, 1, 1, 1, 1, 1, 1, 1], [1, 0, 0, 1, 0.5, 0.5, 1, 0], [0.5, -0.5] * 4, [0.75, 0.25] * 4])
 def test_the_limits_over_clusters(scale: float, names: str, note: str, changes: list[float]) -> None:
     """By the spread between clusters; where they show none within -1..1 each counts as one pair, and beyond that none is made up."""
@@ -242,17 +231,14 @@ ALIKE = "score them again under one signature, or compare them as they are with 
 UNDER_ONE = "--rules official or --rules strict compares both under one, or compare them as they are with --force"
 
 
-@pytest.mark.parametrize(
-    ("others", "message", "hint"),
-    [
-        (["gold:x|rules:strict"], f"a and b are not comparable: {RULES}", UNDER_ONE),
-        (["gold:x|rules:strict"] * 2, f"a and b are not comparable: {RULES}", UNDER_ONE),
-        (["gold:y|rules:official"], f"a and b are not comparable: {GOLD}: 1 of 2 cases differs, first 'q1'", "{scored}"),
-        (["gold:y|rules:strict"], f"a and b are not comparable: {BOTH}: 1 of 2 cases differs, first 'q1'", ALIKE),
-        (["gold:x|rules:strict", "gold:y|rules:official"], f"a and b are not comparable: {RULES}", ALIKE),
-        (["gold:x|rules:official", "gold:x|rules:strict"], f"a and c are not comparable: {RULES}", UNDER_ONE),
-    ],
-)
+@pytest.mark.parametrize(("others", "message", "hint"), [
+    (["gold:x|rules:strict"], f"a and b are not comparable: {RULES}", UNDER_ONE),
+    (["gold:x|rules:strict"] * 2, f"a and b are not comparable: {RULES}", UNDER_ONE),
+    (["gold:y|rules:official"], f"a and b are not comparable: {GOLD}: 1 of 2 cases differs, first 'q1'", "{scored}"),
+    (["gold:y|rules:strict"], f"a and b are not comparable: {BOTH}: 1 of 2 cases differs, first 'q1'", ALIKE),
+    (["gold:x|rules:strict", "gold:y|rules:official"], f"a and b are not comparable: {RULES}", ALIKE),
+    (["gold:x|rules:official", "gold:x|rules:strict"], f"a and c are not comparable: {RULES}", UNDER_ONE),
+])  # fmt: skip
 def test_the_way_out_for_sides_that_differ(tmp_path: Path, others: list[str], message: str, hint: str) -> None:
     """Other rules are chosen for both; on another gold both are scored, if all folders are there; else they are scored again."""
     for name in ("a sub", "b", "g"):
@@ -275,24 +261,18 @@ def test_the_way_out_for_sides_that_differ(tmp_path: Path, others: list[str], me
             assert refused.value.hint == ALIKE
 
 
-@pytest.mark.parametrize(
-    ("faults", "better", "groups", "open_sides", "worst"),
-    [
-        (" NEEDS_EXTRA", "higher", {}, "b", (0.75, 0.5, 0.5)),
-        (" UNDEFINED", "higher", {}, "b", (0.75, 0.5, 0.5)),
-        (" NEEDS_EXTRA", "lower", {}, "b", (0.75, 0.75, 0.75)),
-        (" NEEDS_EXTRA", "higher", {"c_x": ("q0", "q2"), "c_y": ("q3",)}, "b", (0.75, 0.5, 0.5)),
-        (" SCORER_ERROR", "higher", {}, "", None),
-        ("JUDGE_FAILED NEEDS_EXTRA", "higher", {}, "ab", (0.75, 0.5, 0.5)),
-        ("JUDGE_FAILED UNDEFINED", "lower", {}, "ab", (0.5, 0.75, 0.75)),
-        ("UNDEFINED UNDEFINED", "higher", {}, "b", (0.5, 0.5, 0.5)),
-        ("SCORER_ERROR NEEDS_EXTRA", "higher", {}, "b", (0.5, 0.5, 0.5)),
-        ("NEEDS_EXTRA SCORER_ERROR", "higher", {}, "", None),
-        ("NEEDS_EXTRA ", "higher", {}, "a", (0.75, 0.625, 2 / 3)),
-        ("UNDEFINED ", "higher", {}, "", None),
-        ("SCORER_ERROR ", "higher", {}, "", None),
-    ],
-)
+@pytest.mark.parametrize(("faults", "better", "groups", "open_sides", "worst"), [
+    (" NEEDS_EXTRA", "higher", {}, "b", (0.75, 0.5, 0.5)), (" UNDEFINED", "higher", {}, "b", (0.75, 0.5, 0.5)),
+    (" NEEDS_EXTRA", "lower", {}, "b", (0.75, 0.75, 0.75)),
+    (" NEEDS_EXTRA", "higher", {"c_x": ("q0", "q2"), "c_y": ("q3",)}, "b", (0.75, 0.5, 0.5)),
+    (" SCORER_ERROR", "higher", {}, "", None),
+    ("JUDGE_FAILED NEEDS_EXTRA", "higher", {}, "ab", (0.75, 0.5, 0.5)),
+    ("JUDGE_FAILED UNDEFINED", "lower", {}, "ab", (0.5, 0.75, 0.75)),
+    ("UNDEFINED UNDEFINED", "higher", {}, "b", (0.5, 0.5, 0.5)),
+    ("SCORER_ERROR NEEDS_EXTRA", "higher", {}, "b", (0.5, 0.5, 0.5)),
+    ("NEEDS_EXTRA SCORER_ERROR", "higher", {}, "", None), ("NEEDS_EXTRA ", "higher", {}, "a", (0.75, 0.625, 2 / 3)),
+    ("UNDEFINED ", "higher", {}, "", None), ("SCORER_ERROR ", "higher", {}, "", None),
+])  # fmt: skip
 def test_an_answer_without_a_value_may_have_been_wrong(
     faults: str, better: str, groups: dict[str, Any], open_sides: str, worst: tuple[float, float, float] | None
 ) -> None:
@@ -327,16 +307,11 @@ def test_an_answer_without_a_value_on_an_own_scale_has_no_worst() -> None:
     assert compared.possible_regressions == (candidate,)
 
 
-@pytest.mark.parametrize(
-    ("level", "seen", "reasons"),
-    [
-        ("none", False, ("", "")),
-        ("status", True, ("", "")),
-        ("class", True, ("right", "BAD_CSV")),
-        ("shape", True, ("right: rows 3", "the file is not a readable CSV table")),
-        ("cells", True, ("77 is there", "no 77")),
-    ],
-)
+@pytest.mark.parametrize(("level", "seen", "reasons"), [
+    ("none", False, ("", "")), ("status", True, ("", "")), ("class", True, ("right", "BAD_CSV")),
+    ("shape", True, ("right: rows 3", "the file is not a readable CSV table")),
+    ("cells", True, ("77 is there", "no 77")),
+])  # fmt: skip
 def test_what_a_comparison_shows_at_each_level(level: str, seen: bool, reasons: tuple[str, str]) -> None:
     """No score of an instance at `none`, kinds at `class`, counts and fields at `shape`, texts at `cells`."""
     fields = [{"path": "n", "precision": 1, "recall": 1, "f1": 1}]
@@ -405,17 +380,14 @@ def test_what_is_said_of_the_sides() -> None:
     assert not {"plan", "instances"} & data.keys()
 
 
-@pytest.mark.parametrize(
-    ("prefix", "groups", "message", "hint"),
-    [
-        ("q", {"pp:1": ["q0"], "topic": ["q1"]}, "no group begins with 'q'", "known: pp:1, topic"),
-        ("topik", {"pp:1": ["q0"], "topic": ["q1"]}, "no group begins with 'topik'", "did you mean 'topic'?"),
-        ("q", {}, "no group begins with 'q'", "groups are set in suite.yaml"),
-        ("", {}, "no group begins with ''", "groups are set in suite.yaml"),
-        ("p:", {"p:1": ["q0"]}, "'q1' is in none of the clusters", None),
-        ("p:", {"p:1": ["q0", "q1"], "p:2": ["q1"]}, "'q1' is in p:1 and p:2 of the clusters", None),
-    ],
-)
+@pytest.mark.parametrize(("prefix", "groups", "message", "hint"), [
+    ("q", {"pp:1": ["q0"], "topic": ["q1"]}, "no group begins with 'q'", "known: pp:1, topic"),
+    ("topik", {"pp:1": ["q0"], "topic": ["q1"]}, "no group begins with 'topik'", "did you mean 'topic'?"),
+    ("q", {}, "no group begins with 'q'", "groups are set in suite.yaml"),
+    ("", {}, "no group begins with ''", "groups are set in suite.yaml"),
+    ("p:", {"p:1": ["q0"]}, "'q1' is in none of the clusters", None),
+    ("p:", {"p:1": ["q0", "q1"], "p:2": ["q1"]}, "'q1' is in p:1 and p:2 of the clusters", None),
+])  # fmt: skip
 def test_clusters_must_part_the_instances(prefix: str, groups: dict[str, list[str]], message: str, hint: str | None) -> None:
     """Every paired instance is in exactly one cluster; of a prefix without a group the nearest is named, or all, or where they are set."""
     with pytest.raises(UsageError, match=message) as refused:

@@ -253,15 +253,10 @@ def test_a_missing_answer_stays_missing_on_a_scale_of_its_own() -> None:
     assert ("official" in page.partition("<tbody")[0].rpartition("<thead")[2], "2/3" in page) == (False, True)
 
 
-@pytest.mark.parametrize(
-    ("units", "expected"),
-    [
-        ([(1.0, 0.0, 0.5), (0.0, None, 1.0)], [[1.0, 0.5], [0.0, 1.0]]),
-        ([(1.0, 0.0), ()], [[1.0, 0.0], [0.25, 0.25]]),
-        ([(None, 0.0), (1.0, None)], None),
-        ([(), ()], None),
-    ],
-)
+@pytest.mark.parametrize(("units", "expected"), [
+    ([(1.0, 0.0, 0.5), (0.0, None, 1.0)], [[1.0, 0.5], [0.0, 1.0]]),
+    ([(1.0, 0.0), ()], [[1.0, 0.0], [0.25, 0.25]]), ([(None, 0.0), (1.0, None)], None), ([(), ()], None),
+])  # fmt: skip
 def test_records_of_the_only_instance(units: list[tuple[float | None, ...]], expected: list[list[float]] | None) -> None:
     """Those that all runs were judged on; a run without records has its score in each; of two instances none."""
     runs = [entry(name, [score], units={"q0": own} if own else {}) for name, score, own in zip("ab", (0.75, 0.25), units, strict=True)]
@@ -309,16 +304,11 @@ def test_clusters_of_a_run_are_independent_and_not_its_instances() -> None:
     assert agree(part, people).interval == apart.interval
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("instance_id,label\nq1,1\nq1,0\n", "labels.csv:3: 'q1' stands twice"),
-        ("instance_id,label\n,1\n", "labels.csv:2: no instance_id"),
-        ("question,label\nq1,1\n", "no column 'instance_id'"),
-        ("instance_id,mark\nq1,1\n", "no column 'label'"),
-        ("", "no column"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("instance_id,label\nq1,1\nq1,0\n", "labels.csv:3: 'q1' stands twice"),
+    ("instance_id,label\n,1\n", "labels.csv:2: no instance_id"), ("question,label\nq1,1\n", "no column 'instance_id'"),
+    ("instance_id,mark\nq1,1\n", "no column 'label'"), ("", "no column"),
+])  # fmt: skip
 def test_bad_label_files(tmp_path: Path, text: str, message: str) -> None:
     """A file that cannot be meant says so with its line; text and numbers are not compared."""
     (tmp_path / "labels.csv").write_text(text, encoding="utf-8")

@@ -49,22 +49,12 @@ def margin(folder: Path, answer: str, **parameters: Any) -> float | None:
     return found[0]
 
 
-@pytest.mark.parametrize(
-    ("answer", "ignore_order", "expected"),
-    [
-        (GOLD, False, None),
-        (GOLD.replace("10.5", "10.50"), False, None),
-        (GOLD.replace("10.5", "10.504"), False, 0.004),
-        (GOLD.replace("10.5", "10.9"), False, 0.4),
-        (GOLD.replace("10.5", "10.9"), True, 0.4),
-        (GOLD.replace("Oslo", "Paris"), False, None),
-        (GOLD.replace("10.5", "x"), True, None),
-        ("city,share\nRome,3.25\nOslo,10.5\n", True, 0.25),
-        ("city,share\nRome,3\nOslo,10.5\n", False, None),
-        ("city,share\nOslo,10.5\n", False, None),
-        ("city\nOslo\nRome\n", False, None),
-    ],
-)
+@pytest.mark.parametrize(("answer", "ignore_order", "expected"), [
+    (GOLD, False, None), (GOLD.replace("10.5", "10.50"), False, None), (GOLD.replace("10.5", "10.504"), False, 0.004),
+    (GOLD.replace("10.5", "10.9"), False, 0.4), (GOLD.replace("10.5", "10.9"), True, 0.4), (GOLD.replace("Oslo", "Paris"), False, None),
+    (GOLD.replace("10.5", "x"), True, None), ("city,share\nRome,3.25\nOslo,10.5\n", True, 0.25),
+    ("city,share\nRome,3\nOslo,10.5\n", False, None), ("city,share\nOslo,10.5\n", False, None), ("city\nOslo\nRome\n", False, None),
+])  # fmt: skip
 def test_tables(answer: str, ignore_order: bool, expected: float | None, tmp_path: Path) -> None:
     """The smallest tolerance under which the table is gold's, null where none is needed or none is enough."""
     assert margin(tmp_path, answer, ignore_order=ignore_order) == expected
@@ -276,19 +266,10 @@ def test_a_run_spends_a_tenth_on_margins(n_rows: int, n_columns: int, ignore_ord
     assert n_cheap <= 1.1 * n_calls(score) + 100
 
 
-@pytest.mark.parametrize(
-    ("n_packed", "ignore_order", "n_numbers", "n_texts", "is_given"),
-    [
-        (1 << 60, False, 15, 0, True),
-        (1 << 60, False, 16, 0, False),
-        (1 << 60, True, 5, 0, True),
-        (1 << 60, True, 6, 0, False),
-        (0, False, 2, 0, True),
-        (0, False, 3, 0, False),
-        (0, True, 49, 1, True),
-        (0, True, 51, 1, False),
-    ],
-)
+@pytest.mark.parametrize(("n_packed", "ignore_order", "n_numbers", "n_texts", "is_given"), [
+    (1 << 60, False, 15, 0, True), (1 << 60, False, 16, 0, False), (1 << 60, True, 5, 0, True), (1 << 60, True, 6, 0, False),
+    (0, False, 2, 0, True), (0, False, 3, 0, False), (0, True, 49, 1, True), (0, True, 51, 1, False),
+])  # fmt: skip
 def test_a_margin_is_given_up_to_its_share(
     n_packed: int, ignore_order: bool, n_numbers: int, n_texts: int, is_given: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

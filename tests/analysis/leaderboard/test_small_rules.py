@@ -73,18 +73,14 @@ from tests.analysis.leaderboard.test_leaderboard import WORTH, board, entry
 from tests.properties import examples
 
 
-@pytest.mark.parametrize(
-    ("sides", "raw", "is_lower"),
-    [
-        # A stored score is turned already: more is better.
-        ([{"scorer": "ter"}, {"scorer": "ter"}], False, False),
-        ([{"scorer": "ter"}, {"scorer": "ter"}], True, True),
-        ([{"scorer": "string_match"}, {"scorer": "string_match"}], True, False),
-        ([{"details": {"better": "lower"}}, {"details": {"better": "lower"}}], False, True),
-        ([{"details": {"better": "lower"}}, {}], False, False),
-        ([{"details": {"better": "higher"}}, {"details": {"better": "lower"}}], False, False),
-    ],
-)
+@pytest.mark.parametrize(("sides", "raw", "is_lower"), [
+    # A stored score is turned already: more is better.
+    ([{"scorer": "ter"}, {"scorer": "ter"}], False, False), ([{"scorer": "ter"}, {"scorer": "ter"}], True, True),
+    ([{"scorer": "string_match"}, {"scorer": "string_match"}], True, False),
+    ([{"details": {"better": "lower"}}, {"details": {"better": "lower"}}], False, True),
+    ([{"details": {"better": "lower"}}, {}], False, False),
+    ([{"details": {"better": "higher"}}, {"details": {"better": "lower"}}], False, False),
+])  # fmt: skip
 def test_whether_less_is_better(sides: list[dict[str, Any]], raw: bool, is_lower: bool) -> None:
     """On the scorer's own scale its direction decides, on that of scores only what an imported run says of both sides."""
     a, b = (result("q", 0.5, **more) for more in sides)
@@ -92,14 +88,11 @@ def test_whether_less_is_better(sides: list[dict[str, Any]], raw: bool, is_lower
     assert is_lower_better([], raw=False) is False
 
 
-@pytest.mark.parametrize(
-    ("counts", "notes"),
-    [
-        ([{}, {}], []),
-        ([{"stale": 1}, {}], ["1 stale entry of gold.errata.yaml not applied"]),
-        ([{"stale": 1, "expired": 1}, {"stale": 3}], ["3 stale entries", "1 expired entry"]),
-    ],
-)
+@pytest.mark.parametrize(("counts", "notes"), [
+    ([{}, {}], []),
+    ([{"stale": 1}, {}], ["1 stale entry of gold.errata.yaml not applied"]),
+    ([{"stale": 1, "expired": 1}, {"stale": 3}], ["3 stale entries", "1 expired entry"]),
+])  # fmt: skip
 def test_errata_that_were_not_applied(counts: list[dict[str, int]], notes: list[str]) -> None:
     """The largest number of all runs is named, for each state; without one nothing is said of errata."""
     made = board(*(entry(f"e{at}", [1.0, 0.0], n_unapplied=count) for at, count in enumerate(counts)))
@@ -170,17 +163,11 @@ def test_a_model_is_the_plain_mean_of_its_samples(samples: list[list[tuple[str, 
         )
 
 
-@pytest.mark.parametrize(
-    ("named", "newest"),
-    [
-        # Names of a history say when a run began; under other names the file that was written last counts.
-        (("20260101-000000-b", "20260102-000000-a"), 1),
-        (("20260102-000000-a", "20260101-000000-b"), 0),
-        (("later", "earlier"), 0),
-        (("20260102-000000-a", "earlier"), 0),
-        (("20260101-000000-b", "zz"), 0),
-    ],
-)
+@pytest.mark.parametrize(("named", "newest"), [
+    # Names of a history say when a run began; under other names the file that was written last counts.
+    (("20260101-000000-b", "20260102-000000-a"), 1), (("20260102-000000-a", "20260101-000000-b"), 0), (("later", "earlier"), 0),
+    (("20260102-000000-a", "earlier"), 0), (("20260101-000000-b", "zz"), 0),
+])  # fmt: skip
 def test_the_newest_run_is_the_sample(tmp_path: Path, named: tuple[str, str], newest: int) -> None:
     """Of two runs of the same answers; the first of them was written last. One without a hash of its answers is by itself."""
     runs = []
@@ -376,16 +363,13 @@ def test_what_is_not_counted_is_empty() -> None:
         assert " ".join(f"{name}={value!r}" for name, value in known.items()) == defaults
 
 
-@pytest.mark.parametrize(
-    ("units", "scores", "rows"),
-    [
-        # Of one instance the records are the questions; a sample without it has its score in each.
-        ([{"q0": (1.0, 0.0, 1.0)}, {"q0": (1.0, 0.0, 0.0)}], [[2 / 3], [1 / 3]], [[1, 1], [0, 0], [1, 0]]),
-        ([{"q0": (1.0, 0.0)}, {}], [[0.5], [None]], [[1, 0], [0, 0]]),
-        # Of several each is one question, whatever its records.
-        ([{"q0": (1.0, 0.0)}, {"q0": (1.0, 1.0)}], [[0.5, 0.0], [1.0, 0.0]], [[0.5, 1], [0, 0]]),
-    ],
-)
+@pytest.mark.parametrize(("units", "scores", "rows"), [
+    # Of one instance the records are the questions; a sample without it has its score in each.
+    ([{"q0": (1.0, 0.0, 1.0)}, {"q0": (1.0, 0.0, 0.0)}], [[2 / 3], [1 / 3]], [[1, 1], [0, 0], [1, 0]]),
+    ([{"q0": (1.0, 0.0)}, {}], [[0.5], [None]], [[1, 0], [0, 0]]),
+    # Of several each is one question, whatever its records.
+    ([{"q0": (1.0, 0.0)}, {"q0": (1.0, 1.0)}], [[0.5, 0.0], [1.0, 0.0]], [[0.5, 1], [0, 0]]),
+])  # fmt: skip
 def test_questions_of_a_models_samples(
     units: list[dict[str, tuple[float, ...]]], scores: list[list[float | None]], rows: list[list[float]]
 ) -> None:
@@ -563,21 +547,12 @@ def test_cases_that_differ_between_two_golds(tmp_path: Path) -> None:
     assert differing_cases(sides[0], replace(sides[1], gold_folder=str(tmp_path / "none"))) == ""
 
 
-@pytest.mark.parametrize(
-    ("status", "score", "fault", "words"),
-    [
-        ("scored", 1.0, None, "right"),
-        ("scored", 0.0, None, "wrong"),
-        ("scored", 0.5, None, "partly right"),
-        ("scored", 0.0, "BAD_CSV", "BAD_CSV"),
-        ("scored", None, None, "wrong"),
-        ("missing", 0.0, "MISSING_INSTANCE", "missing"),
-        ("timeout", 0.0, "TIMEOUT", "TIMEOUT"),
-        ("crashed", 0.0, None, "crashed"),
-        ("gold_fault", None, "BAD_GOLD_FILE", "gold fault"),
-        ("unscored", None, "NO_JUDGE", "unscored"),
-    ],
-)
+@pytest.mark.parametrize(("status", "score", "fault", "words"), [
+    ("scored", 1.0, None, "right"), ("scored", 0.0, None, "wrong"), ("scored", 0.5, None, "partly right"),
+    ("scored", 0.0, "BAD_CSV", "BAD_CSV"), ("scored", None, None, "wrong"), ("missing", 0.0, "MISSING_INSTANCE", "missing"),
+    ("timeout", 0.0, "TIMEOUT", "TIMEOUT"), ("crashed", 0.0, None, "crashed"), ("gold_fault", None, "BAD_GOLD_FILE", "gold fault"),
+    ("unscored", None, "NO_JUDGE", "unscored"),
+])  # fmt: skip
 def test_the_kind_of_an_answer_in_a_comparison(status: Any, score: float | None, fault: str | None, words: str) -> None:
     """The fault of the submission, else the kind of the score under the compared rules; never the grader's fault."""
     one = result("q", score, status=status, fault=fault, official=1.0, strict=score)
@@ -630,19 +605,10 @@ def test_questions_with_fewer_samples(n: int, more: str) -> None:
     assert [model.model for model in mixed.models] == ["2 runs"]
 
 
-@pytest.mark.parametrize(
-    ("margins", "shown"),
-    [
-        ([], [0.0]),
-        ([0.0], [0.0, 0.0]),
-        ([0.05], [0.0, 0.01, 0.1]),
-        ([0.01], [0.0, 0.01]),
-        ([0.001, 3.0], [0.0, 0.001, 0.01, 0.1, 1.0, 10.0]),
-        ([1e-12], [0.0, 1e-12]),
-        ([True, 0.05], [0.0, 0.01, 0.1]),
-        (["0.5", None], [0.0]),
-    ],
-)
+@pytest.mark.parametrize(("margins", "shown"), [
+    ([], [0.0]), ([0.0], [0.0, 0.0]), ([0.05], [0.0, 0.01, 0.1]), ([0.01], [0.0, 0.01]), ([0.001, 3.0], [0.0, 0.001, 0.01, 0.1, 1.0, 10.0]),
+    ([1e-12], [0.0, 1e-12]), ([True, 0.05], [0.0, 0.01, 0.1]), (["0.5", None], [0.0]),
+])  # fmt: skip
 def test_tolerances_that_are_shown(margins: list[Any], shown: list[float]) -> None:
     """Powers of ten around the margins, or the smallest of them if none is near; a truth value or a text is no margin."""
     found = find_margins("run", [result(f"q{at}", 0.0, details={"margin": margin}) for at, margin in enumerate(margins)], "official")
