@@ -223,3 +223,4 @@ def test_queries_of_instances_with_a_connection_are_no_faults(tmp_path: Path) ->
     alone = as_json("validate", sub, code=1)
     assert {item["instance_id"]: item["code"] for item in alone["problems"]} == {"gone": "MISSING_FILE"}
     assert alone["notes"] == ["3 answers in SQL: only gold says whether SQL is accepted (--gold FOLDER)"]
+    assert (alone["n_answers"], alone["n_ready"], alone["n_gold"]) == ({"answer": 0, "file": 4, "files": 0}, 3, None)

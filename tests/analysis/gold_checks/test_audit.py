@@ -155,20 +155,6 @@ def example() -> Audit:
     return audit_gold(ROOT / "gold", **EXAMPLE, jobs=1)
 
 
-def test_the_holes_of_the_example(example: Audit) -> None:
-    """Scrambled rows, hedged and negated texts and signs are taken under official rules; strict ones take fewer."""
-    by_id = {check.instance_id: check for check in example.checks}
-    assert "rows scrambled" in {one.kind for one in by_id["sales_007"].holes("official")}
-    assert "rows scrambled" not in {one.kind for one in by_id["sales_007"].holes("strict")}
-    assert {"negated text", "inside a word"} <= {one.kind for one in by_id["sales_003"].holes("official")}
-    assert "sign" in {one.kind for one in by_id["sales_010"].holes("official")}
-    official, strict = (example.under(rule).share_caught() for rule in ("official", "strict"))
-    assert official is not None
-    assert strict is not None
-    assert official < strict < 1
-    assert not [check for check in example.checks if check.unfit]
-
-
 def test_it_is_repeatable(example: Audit) -> None:
     """The same seed makes the same answers, whatever keeps the files apart."""
     seen: list[tuple[int, int]] = []
@@ -176,13 +162,6 @@ def test_it_is_repeatable(example: Audit) -> None:
     assert seen == [(done, 5) for done in range(1, 6)]
     assert again.to_json() == example.to_json()
     assert lines_of(example.to_json()) == next(row["told"] for row in recorded("audits.jsonl") if row["of"] == "example")
-
-
-def test_the_weakest_come_first(example: Audit) -> None:
-    """The order is by the shares of wrong answers taken and right ones refused."""
-    weakness = [check.weakness("official") for check in example.under("official").weakest()]
-    assert weakness == sorted(weakness, reverse=True)
-    assert all(weakness)
 
 
 def test_limits(example: Audit) -> None:
@@ -270,28 +249,6 @@ def audit_of(parameters: dict[str, object], table: str, scorer: str = "table_mat
         line = {"instance_id": "q", "evaluation": {"func": scorer, "parameters": parameters}}
         (folder / "a_eval.jsonl").write_text(json.dumps(line) + "\n")
         return audit_gold(folder, isolation="none").under("strict").to_json()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "kinds", "line"),
-    [
-        ({"condition_cols": [1], "rel_tol": 0.01}, {"last digit", "one row short in a sum"}, "rel_tol: null, abs_tol: null"),
-        ({"ignore_order": True, "abs_tol": 5}, {"plus one", "off by one"}, "rel_tol: null, abs_tol: null"),
-        ({"labels": "ignore"}, {"labels exchanged"}, 'labels: "judge"'),
-        ({"ignore_order": True, "labels": "ignore", "rel_tol": 0.002}, {"last digit", "labels exchanged"}, ""),
-    ],
-)
-def test_planted_holes_are_named_with_the_line_that_closes_them(parameters: dict[str, object], kinds: set[str], line: str) -> None:
-    """A spec that is too lenient takes small changes: instance, kind and rule are named, and the line was tried."""
-    table = "name,total,orders\na,1512.25,400\nb,1600.75,500\nc,1701.01,700\n"
-    found = audit_of({"gold": "g.csv", **parameters}, table)
-    (check,) = found["checks"]
-    holes = {one["kind"]: one for one in check["strict"]["holes"] if not one["right"]}
-    assert kinds <= set(holes)
-    assert check["instance_id"] == "q"
-    assert {one["rule"] for one in holes.values()} == {"strict"}
-    assert not line or {holes[kind]["line"] for kind in kinds} == {line}
-    assert sum(one["strict"]["n_failed"] for one in found["sizes"]) == sum(one["size"] is not None for one in holes.values())
 
 
 @pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])

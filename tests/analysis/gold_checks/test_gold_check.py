@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.analysis.gold_checks.readiness import GoldCheck, check_gold
+from evalsuite.analysis.gold_checks.readiness import GoldCheck, check_gold, needs_of
 from evalsuite.runs.history import GoldSelfScore, load_self_score, save_self_score, signature_of
+from evalsuite.sql import ENGINES
 from tests.analysis.gold_checks.gold_folders import clean, entry
 from tests.conftest import ROOT, corpus, is_default_corpus
 
@@ -131,3 +132,39 @@ def test_a_broken_ceiling_is_none(tmp_path: Path, text: str) -> None:
     """A file nobody can read is as good as none."""
     (tmp_path / "abc.json").write_text(text)
     assert load_self_score("abc", tmp_path) is None
+
+
+def test_what_this_machine_lacks_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal needs of several instances are one, the need of most comes first; and gold is checked as far as it can be."""
+    import duckdb
+
+    monkeypatch.setattr(type(ENGINES["postgres"]), "has_client", property(lambda engine: not engine.client))
+    made, bases = clean(), {"shop": "duckdb", "away": "postgres", "gone": "sqlite", "broken": "sqlite", "parts": "duckdb"}
+    made.suite = f"name: made\nconnections: {json.dumps({name: {'engine': of, 'database': f'{name}.db'} for name, of in bases.items()})}\n"
+    made.parameters("t1")["goldd"] = "x"
+    made.entries |= {name: entry(name, "llm_judge", "Why?", gold="x") for name in ("j1", "j2")}
+    for name in (*bases, "nobody"):
+        made.entries[name] = {**entry(name, "table_match", "", gold="g.csv"), "connection": name}
+        made.files[f"{name}/g.csv"] = "a\n1\n"
+    made.entries["q"] = entry("q", "table_match", "", gold="gold.sql")
+    made.files |= {"q/gold.sql": "SELECT 1", "base/broken.db": "no" * 600, "base/parts.db/x.csv": "a\n1\n"}
+    folder = made.write(tmp_path)
+    duckdb.connect(str(folder / "base/shop.db")).close()
+    found = needs_of(folder, databases=folder / "base")[1]
+    assert [(need.what, need.instances, need.only_queries) for need in found] == [
+        ("no judge is configured", ("j1", "j2"), False),
+        ("unknown parameter 'goldd' of string_match", ("t1",), False),
+        ("postgres needs its client library", ("away",), True),
+        ("connection '<id>': no gold/<id>.db", ("gone",), True),
+        ("broken.db is not an SQLite database", ("broken",), True),
+        ("no connection '<id>'", ("nobody",), True),
+        ("its gold is a query, and no connection is configured for it", ("q",), False),
+    ]
+    assert all(need.mend for need in found)
+    told = check_gold(folder, isolation="none", jobs=1).to_json()
+    assert {key: told[key] for key in ("n_instances", "n_checks", "n_tried", "official", "strict", "below", "by_the_day")} == {
+        **{"n_instances": 16, "n_checks": 16, "n_tried": 13, "official": 12, "strict": 13, "below": ["t1"], "by_the_day": []}
+    }
+    (refused,) = told["unsatisfied"]
+    assert (refused["rules"], refused["code"], refused["reached"]) == (("official",), "BAD_SPEC", ())
+    assert [one["reason"] for one in told["untried"]] == ["needs a judge"] * 2 + ["gold.sql has no connection to run through"]
