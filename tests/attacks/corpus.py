@@ -149,13 +149,6 @@ def run_name(set_: str, rules: str) -> str:
     return f"{set_.replace('/', '-')}.{rules}"
 
 
-def known_kind(instance_id: str) -> str:
-    """Why the instances of this kind cannot be judged yet, or an empty text."""
-    if instance_id.startswith("t_") and "tree_match" not in SCORERS.names():
-        return "tree_match is not a scorer yet"
-    return ""
-
-
 def database_digests(folder: Path) -> dict[str, str]:
     """SHA-256 of each file of the corpus's databases."""
     return {path.name: sha256(path.read_bytes()).hexdigest() for path in sorted((folder / "databases").iterdir())}

@@ -41,12 +41,8 @@ class Seen:
 
 def broken_clauses(instance_id: str, must: str, seen: Seen) -> list[str]:
     """The clauses of `must` that do not hold; raises KeyError for a phrase nobody taught this interpreter."""
-    return [clause for clause in _clauses(must) if not _holds(clause, instance_id, seen)]
-
-
-def _clauses(must: str) -> list[str]:
-    """The parts between semicolons; those in brackets part nothing."""
-    return [clause.strip() for clause in re.split(r";(?![^(]*\))", must)]
+    # Semicolons in brackets part nothing.
+    return [clause for part in re.split(r";(?![^(]*\))", must) if not _holds(clause := part.strip(), instance_id, seen)]
 
 
 def _holds(clause: str, instance_id: str, seen: Seen) -> bool:
@@ -78,10 +74,6 @@ def _outcome(part: str, seen: Seen) -> bool:
     if seen.value is None:
         return seen.refused and match[1] in seen.errors
     return seen.value == 0 and seen.fault == match[1]
-
-
-def _names_a_line(warnings: tuple[str, ...]) -> bool:
-    return any(re.match(r"results_metadata\.jsonl:\d+: (BAD_METADATA|BAD_JSON|BAD_ENCODING|LIMIT)\b", line) for line in warnings)
 
 
 def _eight_bad_rows(warnings: tuple[str, ...]) -> bool:
@@ -119,7 +111,9 @@ SIDE: dict[str, Callable[[Seen], bool]] = {
     "the key is ignored or score 0 with error class BAD_METADATA": lambda s: (
         s.fault == "BAD_METADATA" or any("key 'evaluation' is not read" in line for line in s.warnings)
     ),
-    "bad line reported": lambda s: _names_a_line(s.warnings),
+    "bad line reported": lambda s: any(
+        re.match(r"results_metadata\.jsonl:\d+: (BAD_METADATA|BAD_JSON|BAD_ENCODING|LIMIT)\b", line) for line in s.warnings
+    ),
     "score 1 for the good one": lambda s: s.value == 1,
     "warning UNKNOWN_ID": lambda s: any(re.match(r"results_metadata\.jsonl:\d+: .*UNKNOWN_ID", line) for line in s.warnings),
     "warning BAD_METADATA with the line number": lambda s: _eight_bad_rows(s.warnings),

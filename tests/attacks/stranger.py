@@ -49,18 +49,10 @@ VALUES: dict[str, list[str]] = {
 }
 # Commands with options that read more than the bare ones.
 MORE = (
-    "report r1 -o r.html -o r.json -o r.md -o r.xml -o r.csv --verbose",
-    "check q2 --run r1 --explain",
-    "compare r1 r2 -o c.html",
-    "compare r1 sub",
-    "leaderboard .evalsuite/runs/r1 .evalsuite/runs/r2 --force -o l.html",
-    "bundle q1 --run r1 -o b.md",
-    "explain q1 --run r1 --result_dir sub",
-    "run sub --lf",
-    "run sub --resume .evalsuite/runs/r1",
-    "gold suspects r1 r2 --isolation none",
-    "rescore r1 --isolation none",
-    "verify r1 --isolation none",
+    *("report r1 -o r.html -o r.json -o r.md -o r.xml -o r.csv --verbose", "check q2 --run r1 --explain", "compare r1 r2 -o c.html"),
+    *("compare r1 sub", "leaderboard .evalsuite/runs/r1 .evalsuite/runs/r2 --force -o l.html", "bundle q1 --run r1 -o b.md"),
+    *("explain q1 --run r1 --result_dir sub", "run sub --lf", "run sub --resume .evalsuite/runs/r1"),
+    *("gold suspects r1 r2 --isolation none", "rescore r1 --isolation none", "verify r1 --isolation none"),
 )
 
 

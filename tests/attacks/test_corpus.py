@@ -14,7 +14,7 @@ from evalsuite.reports import write
 from evalsuite.reports.record import record_of_entry
 from evalsuite.runs.history import read_run
 from evalsuite.runs.submission_reader import saved_exchanges
-from tests.attacks.corpus import CANARY, RULES, TEXTS, Corpus, database_digests, duckdb_survives, json_run, known_kind, rules_of_runs
+from tests.attacks.corpus import CANARY, RULES, TEXTS, Corpus, database_digests, duckdb_survives, json_run, rules_of_runs
 from tests.attacks.must import ELSEWHERE, SIDE, WHOLE, Seen, broken_clauses
 from tests.properties import is_full
 
@@ -36,8 +36,6 @@ def test_every_expectation_holds(kind: str, corpus: Corpus) -> None:
     """Each instance ends as the corpus says, under both rules (matcher cheats: under strict), within its seconds."""
     chosen = expectations(corpus, kind)
     assert chosen
-    if reason := known_kind(chosen[0]["instance_id"]):
-        pytest.skip(reason)
     failed = []
     for e, rules in product(chosen, RULES):
         if rules == "official" and e["instance_id"].startswith(MATCHERS):
@@ -67,15 +65,11 @@ def test_only_honest_queries_leave_a_table(corpus: Corpus) -> None:
         assert tables == {f"q_{e}_ok.csv": "x\n4950\n" for e in ("duckdb", "sqlite")}
 
 
-@pytest.mark.parametrize("phrase", ["score 2", "score 0 with error class NO_SUCH_CODE", "score 1; must sing"])
-def test_an_unknown_phrase_fails(phrase: str) -> None:
-    """The interpreter of expectations does not wave through what it was not taught."""
-    with pytest.raises(KeyError):
-        broken_clauses("x", phrase, Seen(rules="strict", value=1))
-
-
 def test_the_interpreter_can_say_no() -> None:
-    """A verdict other than the expected one is named, for scores, classes and side conditions."""
+    """A verdict other than the expected one is named, for scores, classes and side conditions; a phrase that it was not taught fails."""
+    for phrase in ("score 2", "score 0 with error class NO_SUCH_CODE", "score 1; must sing"):
+        with pytest.raises(KeyError):
+            broken_clauses("x", phrase, Seen(rules="strict", value=1))
     right = Seen(rules="strict", value=1, status="scored", row={"official": 1, "strict": 1, "reason": "x"})
     assert broken_clauses("x", "score 0 with error class BAD_PATH or LIMIT; must not read gold", right) == [
         "score 0 with error class BAD_PATH or LIMIT",
@@ -88,19 +82,16 @@ def test_the_interpreter_can_say_no() -> None:
 
 
 def test_controls_score_as_if_alone(corpus: Corpus) -> None:
-    """Between all attacks the honest answers keep their verdicts, under both rules."""
+    """Between all attacks the honest answers keep their verdicts, under both rules; every gold instance has exactly one line, whatever was
+    handed in for it.
+    """
+    gold = [json.loads(line)["instance_id"] for line in (corpus.place / "corpus/gold/spider2_eval.jsonl").read_text().splitlines()]
     for rules in rules_of_runs():
         rows = corpus.rows(f"submission.{rules}")
         scores = {name: row["score"] for name, row in rows.items() if name.startswith("ctl_")}
         assert scores == {"ctl_table_ok": 1, "ctl_table_wrong": 0, "ctl_num_ok": 1, "ctl_str_ok": 1, "ctl_duck_ok": 1}
         assert not any(row["status"] == "scorer_fault" for row in rows.values())
-
-
-def test_all_of_gold_is_the_denominator(corpus: Corpus) -> None:
-    """Every gold instance has exactly one line, whatever was handed in for it."""
-    gold = [json.loads(line)["instance_id"] for line in (corpus.place / "corpus/gold/spider2_eval.jsonl").read_text().splitlines()]
-    for rules in rules_of_runs():
-        assert list(corpus.rows(f"submission.{rules}")) == gold
+        assert list(rows) == gold
 
 
 def test_the_canary_of_gold_is_in_no_output(corpus: Corpus) -> None:

@@ -14,7 +14,6 @@ from evalsuite.core.errors import SubmissionError
 from evalsuite.core.types import Result
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.scorers import SCORERS
 from tests.attacks.mutate import checksum, mutate, mutate_duckdb, repair_checksums
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -30,20 +29,11 @@ LINE = 60
 SHARES = {"duckdb": 0.3, "csv": 0.3, "json": 0.2, "metadata": 0.2}
 N_ROWS = 40
 ROWS = [(1000 + 7 * n, f"customer {chr(97 + n % 26)}{n}", 12.5 + 31 * n) for n in range(N_ROWS)]
+GOOD_CSV = ("id,name,v\n" + "".join(f"{id_},{name},{v}\n" for id_, name, v in ROWS)).encode()
 TREE = {"order": 4711, "customer": {"name": "Ada", "tags": ["new", "north"]}, "lines": [{"sku": f"A{n}", "n": n + 1} for n in range(8)]}
 ANSWERS = {f"text{n}": (f"The town is Quito{n}.", "string_match", f"Quito{n}") for n in range(6)} | {
     f"number{n}": (f"It was {4200 + n} in all", "number_match", 4200 + n) for n in range(6)
 }
-
-
-def rounds() -> int:
-    """How many rounds `-m slow` plays: EVALSUITE_FUZZ mutations, 2,000 unless it says otherwise."""
-    return max(1, int(os.environ.get("EVALSUITE_FUZZ", "2000")) // ROUND)
-
-
-def good_csv() -> bytes:
-    """The table as CSV."""
-    return ("id,name,v\n" + "".join(f"{id_},{name},{v}\n" for id_, name, v in ROWS)).encode()
 
 
 def good_duckdb(folder: Path) -> bytes:
@@ -62,7 +52,7 @@ def files_of(kind: str, folder: Path) -> tuple[bytes, Callable[[bytes, random.Ra
     if kind == "duckdb":
         return good_duckdb(folder), mutate_duckdb, {"func": "duckdb_match", "parameters": {"gold": "f.duckdb", "condition_tabs": ["t"]}}
     if kind == "csv":
-        return good_csv(), mutate, {"func": "table_match", "parameters": {"gold": "f.csv"}}
+        return GOOD_CSV, mutate, {"func": "table_match", "parameters": {"gold": "f.csv"}}
     return json.dumps(TREE).encode(), mutate, {"func": "tree_match", "parameters": {"gold": "f.json"}}
 
 
@@ -103,12 +93,10 @@ def is_right(kind: str, content: Any, tolerance: float) -> bool:
     if kind == "json":
         return bool(content == TREE)
     columns = content or []
-    return all(any(equal_cells(found, wanted, tolerance) for found in columns) for wanted in zip(*ROWS, strict=True))
-
-
-def equal_cells(found: Sequence[str | None], wanted: Sequence[Any], tolerance: float) -> bool:
-    """Whether all cells are equal, numbers within a distance."""
-    return len(found) == len(wanted) and all(equal(a, b, tolerance) for a, b in zip(found, wanted, strict=True))
+    return all(
+        any(len(found) == len(wanted) and all(equal(a, b, tolerance) for a, b in zip(found, wanted, strict=True)) for found in columns)
+        for wanted in zip(*ROWS, strict=True)
+    )
 
 
 def equal(found: str | None, wanted: Any, tolerance: float) -> bool:
@@ -160,35 +148,19 @@ def check_metadata(folder: Path, seed: int, n: int) -> None:
     assert ended > n / 2
 
 
-def play_round(folder: Path, kind: str, seed: int) -> None:
-    """One round's share of a kind."""
+# EVALSUITE_FUZZ mutations of other seeds, 2,000 unless it says otherwise.
+MANY = range(1, max(1, int(os.environ.get("EVALSUITE_FUZZ", "2000")) // ROUND) + 1)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in MANY)])
+@pytest.mark.parametrize("kind", SHARES)
+def test_damaged_files(kind: str, seed: int, tmp_path: Path) -> None:
+    """60 mutations in all (200 in full): no death reaches the run, and no damaged answer that differs in a needed cell is called right."""
     n = int((ROUND if is_full() else LINE) * SHARES[kind])
     if kind == "metadata":
-        check_metadata(folder, seed, n)
+        check_metadata(tmp_path, seed, n)
     else:
-        check_files(folder, kind, seed, n)
-
-
-def skip_unknown(kind: str) -> None:
-    """Trees join as soon as there is a scorer for them."""
-    if kind == "json" and "tree_match" not in SCORERS.names():
-        pytest.skip("tree_match is not a scorer yet")
-
-
-@pytest.mark.parametrize("kind", SHARES)
-def test_damaged_files(kind: str, tmp_path: Path) -> None:
-    """60 mutations in all (200 in full): no death reaches the run, and no damaged answer that differs in a needed cell is called right."""
-    skip_unknown(kind)
-    play_round(tmp_path, kind, seed=0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, rounds() + 1))
-@pytest.mark.parametrize("kind", SHARES)
-def test_many_damaged_files(kind: str, seed: int, tmp_path: Path) -> None:
-    """The same with other seeds, EVALSUITE_FUZZ mutations in all."""
-    skip_unknown(kind)
-    play_round(tmp_path, kind, seed)
+        check_files(tmp_path, kind, seed, n)
 
 
 def test_repaired_checksums_are_duckdbs(tmp_path: Path) -> None:
@@ -207,7 +179,7 @@ def test_repaired_checksums_are_duckdbs(tmp_path: Path) -> None:
 def test_the_plain_reader_sees_a_difference(tmp_path: Path) -> None:
     """What a verdict is held to can say no: one changed cell in a needed column is a difference."""
     path = tmp_path / "f.csv"
-    path.write_bytes(good_csv())
+    path.write_bytes(GOOD_CSV)
     assert is_right("csv", read_plainly([path])[0], 1e-3)
-    path.write_bytes(good_csv().replace(b"1007,", b"1008,"))
+    path.write_bytes(GOOD_CSV.replace(b"1007,", b"1008,"))
     assert not is_right("csv", read_plainly([path])[0], 0.011)

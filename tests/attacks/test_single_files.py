@@ -28,11 +28,6 @@ CHECKS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def rounds() -> int:
-    """How many rounds of crafted files `-m slow` plays; EVALSUITE_FUZZ counts files."""
-    return max(1, int(os.environ.get("EVALSUITE_FUZZ", "400")) // 40)
-
-
 def good_duckdb(folder: Path) -> bytes:
     """A database with most of what a file can hold: compressed and nested columns, keys, an index, a view, a macro, an enum."""
     import duckdb
@@ -115,9 +110,15 @@ def killing_database() -> bytes | None:
     return zlib.decompress(base64.b85decode(found[1])) if found else None
 
 
-def test_crafted_files_end_no_command(tmp_path: Path) -> None:
-    """A few files of each kind through validate, and one through the commands of an instance."""
-    hold(*handed_in(tmp_path, seed=0, n=5), names=("duckdb0",))
+# Rounds of 40 files with other seeds.
+MANY = range(1, max(1, int(os.environ.get("EVALSUITE_FUZZ", "400")) // 40) + 1)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in MANY)])
+def test_crafted_files_end_no_command(seed: int, tmp_path: Path) -> None:
+    """A few files of each kind through validate, and one through the commands of an instance; of other seeds EVALSUITE_FUZZ in all."""
+    names = [f"{kind}{at}" for kind in CHECKS for at in range(1, 4)] if seed else ["duckdb0"]
+    hold(*handed_in(tmp_path, seed, n=14 if seed else 5), names=names)
 
 
 def test_a_database_that_kills_its_reader_ends_no_command(tmp_path: Path) -> None:
@@ -148,10 +149,3 @@ def test_crafted_files_do_not_end_the_viewer(tmp_path: Path) -> None:
             for at in range(2):
                 page = ask(address, f"/runs/crafted/instances/{kind}{at}")
                 assert (page.status, "Traceback" in page.body) == (200, False), (kind, at, page.body)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, rounds() + 1))
-def test_many_crafted_files_end_no_command(seed: int, tmp_path: Path) -> None:
-    """The same with other seeds and more files, EVALSUITE_FUZZ in all."""
-    hold(*handed_in(tmp_path, seed, n=14), names=[f"{kind}{at}" for kind in CHECKS for at in range(1, 4)])

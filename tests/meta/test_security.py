@@ -35,7 +35,7 @@ TESTS = {
     "by an audit hook": "cli/test_network.py::test_a_connection_is_opened_for_what_needs_a_query_alone",
     "is only a submission": "cli/test_leaderboard.py::test_no_command_takes_a_submission_for_a_run",
     "that you name yourself": "analysis/gold_checks/test_forgery.py::test_no_forgery_is_verified",
-    "bytes that it scores": "runs/test_opened_once.py::test_each_file_of_a_submission_is_opened_once",
+    "bytes that it scores": "runs/test_swap_race.py::test_each_file_of_a_submission_is_opened_once",
     "only under that digest": "runs/test_swap_race.py::test_a_swapped_file_moves_nobody_elses_verdict",
     "makes all text printable": "attacks/test_corpus.py::test_one_row_stays_one_row",
     "only their own script": "attacks/test_corpus.py::test_reports_hold_nothing_that_acts",

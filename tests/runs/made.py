@@ -47,10 +47,14 @@ def make(folder: Path, *, n: int = N_INSTANCES) -> tuple[Path, Path]:
     return submission, gold
 
 
-def write_sides(submission: Path, gold: Path, cases: Mapping[str, tuple[str, Mapping[str, Any], Any]]) -> tuple[Path, Path]:
-    """(submission, gold): spec and metadata of (scorer, parameters, answer) by instance; a text, a file, a list or None."""
+def write_sides(
+    submission: Path, gold: Path, cases: Mapping[str, tuple[str, Mapping[str, Any], Any]], files: Mapping[str, str] | None = None
+) -> tuple[Path, Path]:
+    """(submission, gold): spec and metadata of (scorer, parameters, answer) by instance; a text, file, list or None; `files` of both."""
     for side in (submission, gold):
         side.mkdir(parents=True, exist_ok=True)
+        for path, content in (files or {}).items():
+            write_file(side / path, content)
     _write_lines(gold / "made_eval.jsonl", [_spec(name, scorer, dict(parameters)) for name, (scorer, parameters, _) in cases.items()])
     rows = []
     for name, (_, _, answer) in cases.items():
@@ -60,6 +64,18 @@ def write_sides(submission: Path, gold: Path, cases: Mapping[str, tuple[str, Map
         rows.append({"instance_id": name, "answer_type": kind, "answer_or_path": str(answer) if kind == "file" else answer})
     _write_lines(submission / "results_metadata.jsonl", rows)
     return submission, gold
+
+
+def write_file(path: Path, content: str) -> None:
+    """A file, or the database that statements make; what UTF-8 has not goes by surrogates."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix != ".duckdb":
+        path.write_bytes(content.encode(errors="surrogateescape"))
+        return
+    import duckdb
+
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(content)
 
 
 class KilledClient(RpcClient):
@@ -137,14 +153,9 @@ def _spec(name: str, scorer: str, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_file(path: Path, seed: int, *, wrong: bool) -> None:
-    if path.suffix == ".csv":
-        path.write_text(_table(seed, wrong=wrong))
-        return
-    import duckdb
-
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("CREATE TABLE made (id INTEGER, name VARCHAR, value DOUBLE)")
-        connection.execute(f"INSERT INTO made VALUES {', '.join(map(str, _rows(20, seed, wrong=wrong)))}")
+    rows = ", ".join(map(str, _rows(20, seed, wrong=wrong)))
+    statements = f"CREATE TABLE made (id INTEGER, name VARCHAR, value DOUBLE); INSERT INTO made VALUES {rows}"
+    write_file(path, _table(seed, wrong=wrong) if path.suffix == ".csv" else statements)
 
 
 def _rows(n: int, seed: int, *, wrong: bool) -> list[tuple[int, str, float]]:

@@ -8,7 +8,6 @@ programs `tests/sandbox/test_programs.py`. Ctrl-C and SIGTERM: a valid journal, 
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import sqlite3
@@ -26,7 +25,6 @@ from evalsuite.sandbox.temp_dirs import PREFIX
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.runs.made import N_INSTANCES, command, make, start, without_seconds, without_times, workers
-from tests.terminal.pty_harness import answers_signals
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
 
@@ -215,28 +213,7 @@ def test_interrupted_without_a_folder(made: tuple[Path, Path, Path], tmp_path: P
     assert (workers(marker), list(marker.iterdir())) == ([], [])
 
 
-def test_interrupted_at_any_time(tmp_path: Path) -> None:
-    """From its first moment to its last a run ends with 130 and one line, or with its own end; never with an error or a half folder."""
-    submission, gold = make(tmp_path, n=8)
-    seen = set()
-    for step in range(3):
-        out, marker = tmp_path / f"run-{step}", tmp_path / "marker"
-        with start(command(submission, gold, "--quiet", "--out", out), marker) as process:
-            while not answers_signals(process):
-                time.sleep(0.005)
-            time.sleep(step * 0.3)
-            process.send_signal((signal.SIGTERM, signal.SIGHUP)[step % 2])
-            _, complaint = process.communicate()
-        seen.add(process.returncode)
-        assert process.returncode in (130, 0), (step, complaint)
-        if process.returncode == 130:
-            assert re.fullmatch(r"interrupted[^\n]*\n", complaint), (step, complaint)
-            assert (out / "run.json").exists() is False or "finished" in complaint or complaint == "interrupted\n"
-        assert (workers(marker), list(marker.iterdir())) == ([], [])
-    assert 130 in seen
-
-
-# Runs a command and sends SIGTERM to itself at the n-th call in the main thread of the functions so named, or at the n-th new function.
+# Runs a command and sends itself SIGTERM or SIGHUP at the n-th call of functions of that name in the main thread, or at the n-th new one.
 _STOPPED_AT = """
 import os, pathlib, signal, sys
 from evalsuite.cli import gate, main
@@ -253,7 +230,7 @@ def stop(frame, event, argument):
     if len(seen) == int(wanted):
         sys.settrace(None)
         pathlib.Path(reached).write_text(f"{code.co_filename}:{code.co_firstlineno} {code.co_qualname}")
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), (signal.SIGTERM, signal.SIGHUP)[len(seen) % 2])
 
 
 def traced(missing=gate.missing_packages):
@@ -333,7 +310,7 @@ def test_an_interruption_in_a_program(code: str, ended: tuple[int, str, str]) ->
 
 @pytest.mark.parametrize("places", [_SOME, pytest.param(_EVERYWHERE, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_interrupted_at_a_function(places: list[tuple[str, int]], tmp_path: Path) -> None:
-    """Whatever runs when the signal comes, the command ends with 130 and one line, and a note if a folder is left.
+    """Whatever runs when the signal comes, the command ends with 130 and one line, and a note if a folder is left, which is no half run.
 
     Also where Python turns an interruption into a RuntimeError (`__set_name__` of a dataclass field) or drops it (a callback of the import
     system).
@@ -354,6 +331,7 @@ def test_interrupted_at_a_function(places: list[tuple[str, int]], tmp_path: Path
         said = [line for line in complaint.splitlines() if not line.startswith("note: ")]
         assert (process.returncode, len(said)) == (130, 1), (at, complaint)
         assert complaint.startswith("interrupted"), at
+        assert not (out / "run.json").exists() or "finished" in complaint or complaint == "interrupted\n", at
         # A fork server that has just been started ends by itself, because its pipe is closed.
         for _ in range(1_000):
             if not workers(marker):

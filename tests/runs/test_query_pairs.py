@@ -76,10 +76,15 @@ def scored(*words: str, code: int = 0, pairs: Sequence[str] = PAIRS) -> list[dic
 
 
 def test_what_is_no_answer_and_what_fails(here: Path) -> None:
-    """null and an absent key are not handed in; an answer that fails, or is no text, is 0 and nobody else's fault."""
+    """null and an absent key are not handed in; an answer that fails, or is no text, is 0 and nobody else's fault; a query of gold that
+    fails is gold's fault where the answer runs.
+    """
     with_queries("SELECT x FROM t", None)
     rows = scored()
     assert [(row["status"], row["score"]) for row in rows] == [("submission_fault", 0), ("missing", 0), ("missing", 0)]
+    write_gold(*[("SELECT x FROM t", "school")] * 2)
+    with_queries("SELECT 1", "SELECT")
+    assert [(row["status"], row["score"]) for row in scored()] == [("gold_fault", None), ("submission_fault", 0)]
 
 
 def test_an_endless_answer_is_late_and_costs_the_others_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,8 +96,9 @@ def test_an_endless_answer_is_late_and_costs_the_others_nothing(here: Path, monk
 
 
 @pytest.mark.parametrize("isolation", ["process", "none"])
-def test_an_endless_gold_query_is_golds_fault(isolation: str, here: Path) -> None:
+def test_an_endless_gold_query_is_golds_fault(isolation: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends by its own limit, whichever worker runs it, before the answer is out of time."""
+    monkeypatch.setattr(limits, "WALL_TIMES", 10_000)
     write_gold((ENDLESS, "school"), GOLD[2])
     with_queries("SELECT 1", QUERIES[2])
     rows = scored("--limit", "seconds=0.2", "--jobs", "1", "--isolation", isolation)
@@ -110,14 +116,6 @@ def test_what_is_absent_is_unscored(here: Path) -> None:
     assert [row["score"] for row in rows[:2]] == [1, 1]
     assert {row["fault"] for row in scored(code=4, pairs=PAIRS[2:])} == {"NEEDS_CONNECTION"}
     assert {row["status"] for row in scored("--allow-unscored", pairs=PAIRS[2:])} == {"unscored"}
-
-
-def test_a_gold_query_that_fails_is_golds_fault(here: Path) -> None:
-    """Where the answer runs; where it fails itself it is 0."""
-    write_gold(*[("SELECT x FROM t", "school")] * 2)
-    with_queries("SELECT 1", "SELECT")
-    rows = scored()
-    assert [(row["status"], row["score"]) for row in rows] == [("gold_fault", None), ("submission_fault", 0)]
 
 
 def test_difficulties_are_groups(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

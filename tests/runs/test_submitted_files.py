@@ -18,6 +18,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.fork_server import ForkServer, Worker
+from tests.cli.test_run import write_lines
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.runs.made import KilledClient, write_sides
@@ -32,11 +33,6 @@ def texts(folder: Path, *, func: str = "string_match", n: int = N) -> tuple[Path
     """(submission, gold) of n texts, all right."""
     gold, submission = folder / "gold", folder / "submission"
     return write_sides(submission, gold, {f"q{at}": (func, {"gold": f"answer q{at}"}, f"answer q{at}") for at in range(n)})
-
-
-def write(path: Path, rows: list[dict[str, Any]]) -> None:
-    """One object a line."""
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 @pytest.mark.parametrize("isolation", ["process", "none"])
@@ -151,7 +147,7 @@ def test_a_killed_reader_of_metadata_is_no_zero(phases: list[str], tmp_path: Pat
     submission, gold = texts(tmp_path, n=600)
     # What is left after the first batch is more than a socket takes.
     long = [{"instance_id": f"q{at}", "answer_type": "answer", "answer_or_path": "long " * 800} for at in range(600)]
-    write(submission / "results_metadata.jsonl", long)
+    write_lines(submission / "results_metadata.jsonl", *long)
     limits = resolve_limits()
     if phases == ["starting"]:
         found = read_submission_in_worker(submission, read_gold(gold), limits)

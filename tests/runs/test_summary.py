@@ -11,14 +11,8 @@ from evalsuite.core.errors import OutputError
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import Result, Status
 from evalsuite.runs.summary import judged_words, score_or_mean, summarise, tags_by_instance
-from evalsuite.stats.intervals import (
-    clustered_interval,
-    clustered_score_interval,
-    few_clusters_note,
-    interval_of_units,
-    score_interval,
-    t_interval,
-)
+from evalsuite.stats import intervals
+from evalsuite.stats.intervals import clustered_score_interval, score_interval
 from tests.properties import examples
 
 
@@ -47,13 +41,9 @@ def test_what_a_list_of_runs_says_of_the_judged_part() -> None:
     """
     own, unscored = result("f", None, scorer="own", details={"raw": 7.0}), result("g", None, status="unscored")
     for results, words in (
-        ([RIGHT, WRONG, MISSING], ""),
-        ([RIGHT, UNJUDGED], ""),
-        ([RIGHT, own], ""),
-        ([RIGHT, MISSING, UNJUDGED, unscored], "judged 2/4"),
-        ([RIGHT, own, unscored], "judged 2/3"),
-        ([own, result("h", 0.0, status="missing", scorer="own")], "judged 1/2"),
-        ([own], ""),
+        *(([RIGHT, WRONG, MISSING], ""), ([RIGHT, UNJUDGED], ""), ([RIGHT, own], "")),
+        *(([RIGHT, MISSING, UNJUDGED, unscored], "judged 2/4"), ([RIGHT, own, unscored], "judged 2/3")),
+        *(([own, result("h", 0.0, status="missing", scorer="own")], "judged 1/2"), ([own], "")),
     ):
         assert judged_words(summarise(results, rules="official").to_json()) == words
     assert judged_words({}) == ""
@@ -136,7 +126,7 @@ def test_rows_are_over_clusters_where_they_have_several() -> None:
         assert (row["se"], row["interval_95"]) == (interval.se, [interval.low, interval.high])
     assert found["interval_95"] != found["clusters"]["interval_95"] == [over.low, over.high]
     measured = [replace(one, score=None, official=None, strict=None, details={"raw": 5 * scores[int(one.instance_id)]}) for one in results]
-    spread = clustered_interval([5 * score for score in scores], "xxxyyy")
+    spread = intervals.clustered_interval([5 * score for score in scores], "xxxyyy")
     found = summarise(measured, rules="official", groups=groups, clusters=("x", "y")).to_json()
     assert found["raw"]["interval_95"] == found["by_scorer"]["string_match"]["raw_interval_95"] == [spread.low, spread.high]
 
@@ -191,7 +181,7 @@ def test_every_number_of_a_run() -> None:
     assert {name: told[name] for name in own} == own
     assert told["clusters"] == {
         **{"n_clusters": 2, "se": wide.se, "interval_95": [wide.low, wide.high]},
-        "note": wide.note or few_clusters_note(2),
+        "note": wide.note or intervals.few_clusters_note(2),
     }
     assert set(told) == {*own, "counts", "clusters", "by_scorer", "by_group"}
     x = score_interval([1.0, 0.5, 0.0])
@@ -224,7 +214,7 @@ def test_one_answer_of_many_units() -> None:
     units = {"units": {"n": 4, "scores": [1, 0, 1, None]}}
     one = result("t", 0.6, details=units)
     alone, two = summarise([one], rules="official"), summarise([one, RIGHT], rules="official")
-    expected = interval_of_units(0.6, [1.0, 0.0, 1.0])
+    expected = intervals.interval_of_units(0.6, [1.0, 0.0, 1.0])
     assert (alone.interval, alone.interval_method, alone.n_units) == ((expected.low, expected.high), expected.method, 4)
     pair = score_interval([0.6, 1.0])
     assert (two.interval, two.n_units) == ((pair.low, pair.high), 5)
@@ -241,7 +231,7 @@ def test_a_scale_without_a_range() -> None:
     assert [(row["score"], row["n"]) for row in (found.by_group["late"], found.by_group["text"])] == [(0.0, 1)] * 2
     only = summarise([*measured, absent], rules="official", groups={"t": ["late"]}).by_group["late"]
     assert (only["score"], only["n"]) == (None, 0)
-    spread = t_interval([0.25, 0.5])
+    spread = intervals.t_interval([0.25, 0.5])
     assert (found.score, found.raw, found.chosen.n) == (0.5, None, 2)
     assert (found.n_measured, found.n_partial) == (2, 0)
     # A scorer whose metric measured some answers, and scored another: that one makes the score.

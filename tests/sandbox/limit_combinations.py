@@ -10,7 +10,8 @@ import os
 import random
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -105,27 +106,21 @@ def _open_home(folder: Path) -> str:
     return "; ".join(steps).format(*(shlex.quote(str(one)) for one in (place, apart)))
 
 
-class _in_groups:  # noqa: N801 - reads as a function
+@contextmanager
+def _in_groups(groups: dict[str, int]) -> Iterator[Callable[[], None]]:
     """The control groups of one machine: a function that puts a process into them."""
+    places = {name: GROUPS / name.partition("/")[0] / f"evalsuite-test-{os.getpid()}" for name in groups}
+    for name, place in places.items():
+        place.mkdir(exist_ok=True)
+        (place / name.partition("/")[2]).write_text(str(groups[name]))
 
-    def __init__(self, groups: dict[str, int]) -> None:
-        self._groups = groups
-        self._places = {name: GROUPS / name.partition("/")[0] / f"evalsuite-test-{os.getpid()}" for name in groups}
+    def enter() -> None:
+        for place in places.values():
+            (place / "cgroup.procs").write_text(str(os.getpid()))
 
-    def __enter__(self) -> Any:
-        for name, place in self._places.items():
-            place.mkdir(exist_ok=True)
-            (place / name.partition("/")[2]).write_text(str(self._groups[name]))
-
-        def enter() -> None:
-            for place in self._places.values():
-                (place / "cgroup.procs").write_text(str(os.getpid()))
-
-        return enter
-
-    def __exit__(self, *_: object) -> None:
-        for place in self._places.values():
-            place.rmdir()
+    yield enter
+    for place in places.values():
+        place.rmdir()
 
 
 def moved(rows: list[dict[str, Any]], alone: dict[str, tuple[Any, Any]]) -> Iterator[str]:

@@ -1,6 +1,7 @@
-"""The time that counts is what a process had: it runs or sleeps, and does not wait for a CPU that others have."""
+"""The time that counts is what a process had: it runs or sleeps, and does not wait for a CPU that others have; no verdict moves by it."""
 
 import os
+import random
 import sys
 import time
 from collections.abc import Iterator
@@ -10,9 +11,14 @@ from typing import Any
 
 import pytest
 
+from evalsuite.runs.run_options import RunOptions
+from evalsuite.runs.scoring import run
 from evalsuite.sandbox import limits
 from evalsuite.sandbox.limits import BLIND_TIMES, WALL_TIMES, Clock, Verdict, descendants
+from tests.conformance.recorded import gold_folder, submission_folder, submissions
+from tests.conftest import ROOT, is_default_corpus
 from tests.processes import started
+from tests.runs.made import write_sides
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the kernel's own account of each thread")
 SPIN = [sys.executable, "-S", "-c", "while True: pass"]
@@ -124,26 +130,20 @@ def test_what_counts(
     assert (WALL_TIMES, BLIND_TIMES) == (10, 3)
 
 
-def test_who_computes_only_when_looked_at_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that sleeps between the looks and could run at each of them gains half a second and no more."""
+def test_each_task_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was waited before a task began makes its time no longer. An hour in which nobody looked, not the one who waits either, counts as
+    half a second: as the time between two looks. Who sleeps between the looks and could run at each of them gains that and no more.
+    """
     told = Told(monkeypatch, state="R")
     watched = told.watch()
     assert told.after(watched, seconds=10, passed=10, cpu=0.1) == ""
     assert told.after(watched, seconds=10, passed=1, cpu=0.1) == "late"
-
-
-def test_a_machine_that_stood_still_costs_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An hour in which nobody looked, not the one who waits either, counts as half a second: as the time between two looks."""
     told = Told(monkeypatch)
     watched = Clock()
     told.after(watched, seconds=2, passed=1, cpu=1)
     told.at, told.cpu, told.delay = told.at + 3600, 0.0, 0.0
     assert watched.is_over(2) == ""
     assert watched.seconds_used == pytest.approx(1.5)
-
-
-def test_each_task_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was waited before a task began makes its time no longer."""
     told = Told(monkeypatch)
     watched = Clock()
     told.after(watched, seconds=10, passed=5, delay=0.9, cpu=0.1)
@@ -256,3 +256,57 @@ def test_a_long_wait_is_not_charged_and_counts_once(state: str, reported: float,
     while not watched.is_over(5):
         at += 0.5
     assert at - sleeping <= 5.5
+
+
+EXAMPLE, GOLD = ROOT / "example_submission_folder", ROOT / "gold"
+Verdict = tuple[str, str | None, float | None, float | None]
+
+
+def verdicts(submission: Path, gold: Path, **limits: float) -> dict[str, Verdict]:
+    """Status, fault and both verdicts of each instance."""
+    done = run(submission, gold, RunOptions(save=False, jobs=2, limits=limits))
+    return {one.instance_id: (one.status, one.fault, one.official, one.strict) for one in done.results}
+
+
+@linux
+@pytest.mark.slow
+def test_the_example_beside_a_load(tmp_path: Path) -> None:
+    """Every answer of the example ends as it does alone, also with a limit that the wall clock passes while it waits for a CPU."""
+    alone = verdicts(EXAMPLE, GOLD)
+    with busy(20):
+        assert verdicts(EXAMPLE, GOLD, seconds=3) == alone
+
+
+def shuffled(folder: Path, n_rows: int) -> tuple[Path, Path]:
+    """(submission, gold) of one large table: rounded, in another order, and right."""
+    random_ = random.Random(5)
+    rows = [(at, 100 + 899 * random_.random(), random_.choice("abcdef") * 5, random_.randint(1, 10**6)) for at in range(n_rows)]
+    gold, submission = folder / "gold", folder / "submission"
+    for side in (gold, submission):
+        (side / "t").mkdir(parents=True)
+    (gold / "t" / "t.csv").write_text("id,v,w,n\n" + "".join(f"{a},{b!r},{c},{d}\n" for a, b, c, d in rows))
+    random_.shuffle(rows)
+    (submission / "t" / "t.csv").write_text("id,v,w,n\n" + "".join(f"{a},{b:.2f},{c},{d}\n" for a, b, c, d in rows))
+    return write_sides(submission, gold, {"t": ("table_match", {"gold": "t.csv", "ignore_order": True}, Path("t.csv"))})
+
+
+@pytest.mark.parametrize("n_rows", [20_000, 200_000], ids=["20k", "200k"])
+@linux
+@pytest.mark.slow
+def test_a_large_right_answer_beside_a_load(n_rows: int, tmp_path: Path) -> None:
+    """An answer that needs seconds of a CPU has them, though on the wall its limit passes many times."""
+    seconds = 4 if n_rows < 200_000 else 20
+    with busy(20):
+        assert verdicts(*shuffled(tmp_path, n_rows), seconds=seconds) == {"t": ("scored", None, 1, 1)}
+
+
+@pytest.mark.slow
+@pytest.mark.conformance
+@linux
+def test_the_recorded_suite_beside_a_load() -> None:
+    """All recorded submissions end as they do alone."""
+    alone = {name: verdicts(submission_folder(name), gold_folder()) for name in submissions()}
+    with busy(20):
+        beside = {name: verdicts(submission_folder(name), gold_folder()) for name in submissions()}
+    assert beside == alone
+    assert sum(map(len, alone.values())) > (500 if is_default_corpus() else 0)

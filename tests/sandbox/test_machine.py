@@ -14,7 +14,6 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EXIT_USAGE, UsageError
-from evalsuite.core.types import Result
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers import gold_files, load_answer, paths
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
@@ -73,10 +72,8 @@ def alone(example: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
 @pytest.mark.parametrize(
     ("limit", "words"),
     [
-        (f"AS={200 * MIB}", "200 MiB of address space"),
-        pytest.param(f"DATA={150 * MIB}", "150 MiB of data", marks=pytest.mark.slow),
-        ("CPU=5", "5 s of CPU time: one answer may take 10"),
-        pytest.param("NOFILE=60", "60 open files", marks=pytest.mark.slow),
+        *((f"AS={200 * MIB}", "200 MiB of address space"), pytest.param(f"DATA={150 * MIB}", "150 MiB of data", marks=pytest.mark.slow)),
+        *(("CPU=5", "5 s of CPU time: one answer may take 10"), pytest.param("NOFILE=60", "60 open files", marks=pytest.mark.slow)),
         pytest.param("FSIZE=1000", "1000 bytes for a file", marks=pytest.mark.slow),
     ],
 )
@@ -230,28 +227,19 @@ def test_a_small_machine_is_never_the_fault_of_files(line: str, whole: Path, mon
 @pytest.mark.parametrize("line", ["gold check gold --no-save", "gold audit gold"])
 def test_a_killed_worker_is_never_the_fault_of_gold(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the system kills the workers that read gold, gold is neither without full marks nor refused by its own checks: exit code 2."""
-    killed = {
-        "status": "unscored",
-        "score": None,
-        "official": None,
-        "strict": None,
-        "fault": "LIMIT",
-        "reason": "LIMIT: killed",
-    }
+    killed = {**dict.fromkeys(("score", "official", "strict")), "status": "unscored", "fault": "LIMIT", "reason": "LIMIT: killed"}
     results = Pool.results
     monkeypatch.setattr(Pool, "results", lambda self, tasks: (replace(result, **killed) for result in results(self, tasks)))
     assert said(line, code=EXIT_USAGE) == "error: b: killed\nhint: check gold again with more memory, or under less load\n"
 
 
-def test_less_address_space_than_a_worker_needs_is_refused() -> None:
-    """A limit of the run's own under which no library can be loaded would be a fault of every answer."""
+def test_a_file_and_a_time_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the plan needs counts, and not only what its limits say. Under a limit of its own under which no library can be loaded every
+    answer would be at fault.
+    """
     with pytest.raises(UsageError, match="a worker takes 320 MiB"):
         check_limits(resolve_limits({"memory_mib": 200}))
     check_limits(resolve_limits({"memory_mib": 320}))
-
-
-def test_a_file_and_a_time_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the plan needs counts, and not only what its limits say."""
     said = {"FSIZE": 1_000_000, "CPU": 60, "STACK": 2 * MIB}
     monkeypatch.setattr(limits, "_soft_limit", said.get)
     check_limits(DEFAULT_LIMITS, seconds=60, n_bytes=1_000_000)
@@ -267,21 +255,20 @@ def test_a_file_and_a_time_beyond_the_limits_are_refused(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("n_mib", "sizes", "jobs"),
     [
-        (None, [10**9] * 8, 8),
-        (8000, [1000] * 8, 8),
-        (600, [1000] * 8, 4),
-        (300, [1000] * 8, 1),
-        (300, [], 1),
-        (2000, [100 * MIB, 10 * MIB, *[1000] * 9], 5),
-        (1500, [100 * MIB, 10 * MIB, *[1000] * 9], 1),
-        (1400, [100 * MIB, 10 * MIB, *[1000] * 9], None),
-        (200, [1000], None),
+        *((None, [10**9] * 8, 8), (8000, [1000] * 8, 8), (600, [1000] * 8, 4), (300, [1000] * 8, 1), (300, [], 1)),
+        *((2000, [100 * MIB, 10 * MIB, *[1000] * 9], 5), (1500, [100 * MIB, 10 * MIB, *[1000] * 9], 1)),
+        *((1400, [100 * MIB, 10 * MIB, *[1000] * 9], None), (200, [1000], None)),
     ],
 )
 def test_as_many_side_by_side_as_there_is_room_for(
     n_mib: int | None, sizes: list[int], jobs: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The largest answers decide how many fit into what is left; where not even one does the run is refused."""
+    """The largest answers decide how many fit into what is left; where not even one does the run is refused. Each pair of workers takes
+    descriptors of the process that runs them.
+    """
+    monkeypatch.setattr(limits, "memory_room", lambda: None)
+    monkeypatch.setattr(limits, "_soft_limit", lambda name: 120 if name == "NOFILE" else None)
+    assert jobs_that_fit(8, [1], DEFAULT_LIMITS)[0] == 4
     monkeypatch.setattr(limits, "_soft_limit", lambda _: None)
     monkeypatch.setattr(limits, "memory_room", lambda: None if n_mib is None else (n_mib * MIB, "/sys/fs/cgroup/memory.max"))
     if jobs is None:
@@ -291,13 +278,6 @@ def test_as_many_side_by_side_as_there_is_room_for(
     fits, why = jobs_that_fit(8, sizes, DEFAULT_LIMITS)
     assert fits == jobs
     assert (why == "") == (jobs == 8)
-
-
-def test_few_open_files_lower_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each pair of workers takes descriptors of the process that runs them."""
-    monkeypatch.setattr(limits, "_soft_limit", lambda name: 120 if name == "NOFILE" else None)
-    monkeypatch.setattr(limits, "memory_room", lambda: None)
-    assert jobs_that_fit(8, [1], DEFAULT_LIMITS)[0] == 4
 
 
 def test_fewer_jobs_are_said(example: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,25 +293,18 @@ def test_fewer_jobs_are_said(example: tuple[Path, Path], tmp_path: Path, monkeyp
 @linux
 def test_what_a_group_holds_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a limit that is left which the group has not used; what it can let go of counts as free."""
-    for name, text in {
-        "memory.max": str(1000 * MIB),
-        "memory.current": str(600 * MIB),
-        "memory.stat": f"anon 1\ninactive_file {200 * MIB}\n",
-    }.items():
-        (tmp_path / name).write_text(text)
+    for name, text in {"max": 1000 * MIB, "current": 600 * MIB, "stat": f"anon 1\ninactive_file {200 * MIB}\n"}.items():
+        (tmp_path / f"memory.{name}").write_text(str(text))
     monkeypatch.setattr(limits, "memory_limit", lambda: (1000 * MIB, tmp_path / "memory.max"))
     room = limits.memory_room()
     assert room is not None
     assert room[0] <= 600 * MIB
 
 
-def tables(folder: Path, *, name: str = "t.csv") -> tuple[Path, Path]:
+def tables(folder: Path) -> tuple[Path, Path]:
     """(submission, gold) of one right table."""
-    gold, submission = folder / "gold", folder / "submission"
-    for side in (gold, submission):
-        (side / "t").mkdir(parents=True)
-        (side / "t" / name).write_text("id,v\n1,2\n")
-    return write_sides(submission, gold, {"t": ("table_match", {"gold": name}, Path(name))})
+    case = ("table_match", {"gold": "t.csv"}, Path("t.csv"))
+    return write_sides(folder / "submission", folder / "gold", {"t": case}, {"t/t.csv": "id,v\n1,2\n"})
 
 
 @pytest.mark.parametrize(
@@ -352,17 +325,9 @@ def test_a_file_that_the_machine_cannot_open_or_read_is_unscored(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(paths if place == "_walk" else load_answer, place, fail)
-    unscored(scored_here(*tables(tmp_path)))
-
-
-def scored_here(submission: Path, gold: Path) -> Result:
-    """The result of the one answer, by this process."""
+    submission, gold = tables(tmp_path)
     (task,) = plan(read_gold(gold), read_submission(submission), rules="official", limits=resolve_limits())
-    return score_task(task)
-
-
-def unscored(result: Result) -> None:
-    """Say that it has no score, by the machine's fault."""
+    result = score_task(task)
     assert (result.status, result.score, result.official, result.strict, result.fault) == ("unscored", None, None, None, "LIMIT")
     assert "this machine" in result.reason
     assert "--resume" in result.details["hint"]

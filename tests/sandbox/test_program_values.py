@@ -95,15 +95,9 @@ def test_one_object_stays_one() -> None:
 @pytest.mark.parametrize(
     "wire",
     [
-        ["list", 3, True, [], None],
-        ["value", "list", [["tuple", True, []]]],
-        ["same", 99],
-        ["value", "NoSuchClass", []],
-        ["value", "Decimal", ["1", ["value", "Decimal", ["x"]]]],
-        ["no such tag"],
-        ["ndarray", 2, True, ["O", 1, b"12345678"], None],
-        [],
-        [["list"]],
+        *(["list", 3, True, [], None], ["value", "list", [["tuple", True, []]]], ["same", 99], ["value", "NoSuchClass", []]),
+        *(["value", "Decimal", ["1", ["value", "Decimal", ["x"]]]], ["no such tag"], ["ndarray", 2, True, ["O", 1, b"12345678"], None]),
+        *([], [["list"]]),
     ],
     ids=str,
 )

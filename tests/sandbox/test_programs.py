@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -17,11 +18,13 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.core.plugin_calls import allowing_programs
+from evalsuite.sandbox import limits
 from evalsuite.sandbox.limits import descendants
 from evalsuite.sandbox.program_sandbox import can_sandbox_programs, run_program
 from evalsuite.scorers.metrics import get_metric
 from tests.conftest import ROOT
 from tests.processes import finished, started
+from tests.properties import is_full
 from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.skipif(
@@ -167,8 +170,9 @@ def test_nothing_outlives_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_all_programs_of_an_answer_share_its_seconds() -> None:
-    """A list of programs that never end costs what one may take, not each of them."""
+def test_all_programs_of_an_answer_share_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of programs that never end costs what one may take, not each of them. A busy machine may take any time to give it."""
+    monkeypatch.setattr(limits, "WALL_TIMES", 10_000)
     metric = get_metric("pass_at_k", k=1, timeout_seconds=0.2)
     with allowing_programs(False, seconds=0.4):
         found = metric.detailed_evaluate(["while True: pass"] * 40, "assert True")
@@ -205,45 +209,29 @@ def corpus(name: str) -> dict[str, dict[str, str]]:
     return found
 
 
-# The test line tries every so many of a corpus.
-STEP = 25
 HONEST, HOSTILE, PARTED = corpus("honest"), corpus("hostile"), corpus("parted")
 
 
-def check_honest(name: str) -> None:
-    """The right program passes and the wrong one fails."""
-    case = HONEST[name]
-    assert [ended(case[side], case["test"]) for side in ("right", "wrong")] == ["passed", "failed"]
+def some(names: Collection[str]) -> list[Any]:
+    """All names, of which the test line takes every 25th."""
+    chosen = sorted(names)[::25]
+    return [pytest.param(name, marks=[] if name in chosen else [pytest.mark.slow]) for name in names]
 
 
-@pytest.mark.parametrize("name", sorted(HONEST)[::STEP])
-def test_an_honest_test_says_what_one_interpreter_says(name: str) -> None:
-    """Some tests of every kind that people write."""
-    check_honest(name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", HONEST)
-def test_all_honest_tests_say_what_one_interpreter_says(name: str, tmp_path: Path) -> None:
-    """Each test of the corpus, beside one interpreter that runs program and test as one file."""
+@pytest.mark.parametrize("name", some(HONEST))
+def test_an_honest_test_says_what_one_interpreter_says(name: str, tmp_path: Path) -> None:
+    """The right program passes and the wrong one fails, as in one interpreter that runs program and test as one file."""
     case, words = HONEST[name], [sys.executable, "-I", "-c"]
     files = [case[side] + "\n" + case["test"] for side in ("right", "wrong")]
     alone = [finished([*words, file], cwd=tmp_path, stdin=subprocess.DEVNULL).returncode == 0 for file in files]
     assert alone == [True, False]
-    check_honest(name)
+    assert [ended(case[side], case["test"]) for side in ("right", "wrong")] == ["passed", "failed"]
 
 
-@pytest.mark.parametrize("name", sorted(HOSTILE)[::STEP])
+@pytest.mark.parametrize("name", some(HOSTILE))
 def test_no_trick_passes(name: str) -> None:
-    """Some programs that try to pass a test which they fail."""
-    assert ended(HOSTILE[name]["program"], HOSTILE[name]["test"], seconds=1.0) in ("failed", "timeout")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", HOSTILE)
-def test_none_of_all_tricks_passes(name: str) -> None:
-    """Each program of the corpus: no pass, and no way out of the mean."""
-    assert ended(HOSTILE[name]["program"], HOSTILE[name]["test"], seconds=5.0) in ("failed", "timeout")
+    """Programs that try to pass a test which they fail: no pass, and no way out of the mean."""
+    assert ended(HOSTILE[name]["program"], HOSTILE[name]["test"], seconds=5.0 if is_full() else 1.0) in ("failed", "timeout")
 
 
 @pytest.mark.parametrize("name", PARTED)
@@ -303,8 +291,9 @@ def status(pid: int) -> bytes:
         return b"State:\tZ"
 
 
-def test_endless_programs_cost_the_seconds_of_an_answer(tmp_path: Path) -> None:
+def test_endless_programs_cost_the_seconds_of_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`--limit seconds` bounds all programs of an answer, however long a check would let each of them run."""
+    monkeypatch.setattr(limits, "WALL_TIMES", 10_000)
     found = rows(tmp_path, ["while True: pass", "x = 1"], "--limit", "seconds=0.5", "--jobs", "1")
     assert [row["score"] for row in found.values()] == [0, 1]
     assert found["p0"]["details"]["ended"] == "timeout"

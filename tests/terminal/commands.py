@@ -154,11 +154,8 @@ def make_place(folder: Path) -> Path:
     write_lines(folder / "samples_cities.jsonl", {**sample, "filtered_resps": ["Paris"], "exact_match": 1.0})
     sqlite3.connect(folder / "databases" / "shop.sqlite").execute("CREATE TABLE sales (n INTEGER)").connection.close()
     for line in (
-        f"run {LONG} --gold gold --out .evalsuite/runs/first",
-        f"run '{SPACED}' --gold gold --out .evalsuite/runs/second",
-        f"run {LONG} --gold gold --shard 1/2 --out parts/1",
-        f"run {LONG} --gold gold --shard 2/2 --out parts/2",
-        "keys new key",
+        *(f"run {LONG} --gold gold --out .evalsuite/runs/first", f"run '{SPACED}' --gold gold --out .evalsuite/runs/second"),
+        *(f"run {LONG} --gold gold --shard 1/2 --out parts/1", f"run {LONG} --gold gold --shard 2/2 --out parts/2", "keys new key"),
         "suite create capitals --from docs/example/questions.csv --scorer string_match",
         "suite run capitals --from docs/example/model_a.csv --from docs/example/model_b.csv",
     ):

@@ -64,11 +64,6 @@ class Shown:
         """Whether any character was coloured, bold or dim."""
         return _STYLE.search(self.raw) is not None
 
-    @property
-    def widest(self) -> int:
-        """The length of the longest line in characters."""
-        return max(map(len, self.lines), default=0)
-
 
 def run(
     command: Sequence[object],

@@ -38,11 +38,6 @@ COLOURLESS = ("NO_COLOR", "piped", "cp1252", "C locale")
 ENDED_BY_CTRL_C = {"view", "gold review"}
 
 
-def name_of(command: Command) -> str:
-    """A name for a test."""
-    return re.sub(r"[^a-z0-9_-]+", " ", command.line)[:60].strip()
-
-
 def is_in_the_line(command: Command, way: str) -> bool:
     """Whether the test line tries this: reports that are set at 60 columns, two main commands every way, all others in turn.
 
@@ -54,18 +49,18 @@ def is_in_the_line(command: Command, way: str) -> bool:
     return way == turn or (command is NOT_SET and "columns" not in way)
 
 
-def _is_possible(command: Command, way: str) -> bool:
-    """Whether a command can be called so: in the C locale the line has no words but ASCII ones, and an id is a word."""
-    return way != "C locale" or FLIPPED not in command.line
-
-
 SET = next(command for command in COMMANDS if command.main and command.set and not command.writes)
 NOT_SET = next(command for command in COMMANDS if command.main and not command.set)
 CALLS = [
-    pytest.param(command, way, marks=[] if is_in_the_line(command, way) else [pytest.mark.slow], id=f"{way}-{name_of(command)}")
+    pytest.param(
+        *(command, way),
+        marks=[] if is_in_the_line(command, way) else [pytest.mark.slow],
+        id=f"{way}-{re.sub(r'[^a-z0-9_-]+', ' ', command.line)[:60].strip()}",
+    )
     for way in WAYS
     for command in COMMANDS
-    if _is_possible(command, way)
+    # In the C locale the line has no words but ASCII ones, and an id is a word.
+    if way != "C locale" or FLIPPED not in command.line
 ]
 
 

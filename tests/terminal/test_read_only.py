@@ -4,14 +4,12 @@ Rights do not stop root, so root's commands run without root's capabilities; the
 process, which is told what to lock before each.
 """
 
-import io
 import json
 import os
 import re
 import shutil
 import stat
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -22,7 +20,7 @@ from evalsuite.cli.parser import options_of_call
 from evalsuite.core.types import METADATA
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.sandbox.fork_server import fork_server_for, share
-from tests.cli.test_run import text_gold, text_submission
+from tests.cli.test_run import called, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished
 from tests.terminal.pty_harness import Shown
@@ -84,8 +82,15 @@ LOCKED = [
     ("gold/tables", "runs verify one", "gold/tables cannot be read: Permission denied"),
 ]
 # What is a finding of a check, with exit code 1.
-FOUND = [("filed/a/a.csv", "validate filed"), ("tabled/a/a.csv", "gold lint tabled")]
-WARNED = ("filed/a/a.csv", "run filed --gold tabled --no-save")
+MAY_NOT = "a.csv: the file may not be read (make it readable for this user)"
+FOUND = [
+    *(("filed/a/a.csv", "validate filed", 1, MAY_NOT), ("tabled/a/a.csv", "gold lint tabled", 1, MAY_NOT)),
+    # Counts 0, because the modes of its files are the submission's.
+    (
+        *("filed/a/a.csv", "run filed --gold tabled --no-save", 0),
+        "this user may not read files of a (MISSING_FILE): make them readable and score",
+    ),
+]
 
 
 def prepared(folder: Path) -> Path:
@@ -123,15 +128,13 @@ def answer() -> None:
 
 def tried(locked: str, line: str) -> tuple[int, str, str]:
     """What a command line ends with and prints while something is locked."""
-    out, errors = io.StringIO(), io.StringIO()
     modes = {path: path.stat().st_mode for path in ((Path(), *Path().rglob("*")) if locked == EVERYTHING else (Path(locked),))}
     for path, mode in modes.items():
         path.chmod(mode & ~_WRITING if locked == EVERYTHING else 0)
-    with redirect_stdout(out), redirect_stderr(errors):
-        code = main(line.split())
+    done = called(*line.split(), cwd=Path())
     for path, mode in modes.items():
         path.chmod(mode)
-    return code, out.getvalue(), errors.getvalue()
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -144,9 +147,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Sho
         plain = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"]
     tasks = [
         *((EVERYTHING, line) for line in (*(row[0] for row in REFUSED), *WORKS)),
-        *((place, line) for place, line, _ in LOCKED),
-        *FOUND,
-        WARNED,
+        *((row[0], row[1]) for row in (*LOCKED, *FOUND)),
     ]
     command = [*plain, sys.executable, "-c", "from tests.terminal.test_read_only import answer; answer()"]
     folder = prepared(tmp_path_factory.mktemp("read only"))
@@ -192,17 +193,10 @@ def test_what_cannot_be_read(shown: dict[tuple[str, str], Shown], place: str, li
     assert message in said.errors
 
 
-@pytest.mark.parametrize(("place", "line"), FOUND)
-def test_a_locked_file_is_found(shown: dict[tuple[str, str], Shown], place: str, line: str) -> None:
-    """A check names it among its findings, with a hint that helps: its name and place are right."""
-    said = shown[place, line]
-    assert said.code == 1, said
-    assert "a.csv: the file may not be read (make it readable for this user)" in said.raw
-
-
-def test_a_run_warns_of_a_locked_file(shown: dict[tuple[str, str], Shown]) -> None:
-    """An answer's file that may not be read counts 0, because its modes are the submission's; the run warns of it."""
-    assert "this user may not read files of a (MISSING_FILE): make them readable and score again" in shown[WARNED].raw
+@pytest.mark.parametrize(("place", "line", "code", "words"), FOUND)
+def test_a_locked_file_is_found(shown: dict[tuple[str, str], Shown], place: str, line: str, code: int, words: str) -> None:
+    """A check names it among its findings, with a hint that helps: its name and place are right; a run warns of it."""
+    assert (shown[place, line].code, words in shown[place, line].raw) == (code, True), shown[place, line]
 
 
 @pytest.mark.parametrize(("place", "line"), [row[:2] for row in LOCKED if not row[2]])

@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from evalsuite.core.errors import UsageError
 from evalsuite.core.types import Result
 from evalsuite.runs.corrected_scores import human_difference, human_score, keep_labels, labels_of, read_label_texts, write_labels
 from evalsuite.runs.run_folder import labels_path
+from tests.analysis.leaderboard import made
 from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import copy_of
 
@@ -20,9 +20,7 @@ N_WORLDS = [60, pytest.param(200, marks=pytest.mark.slow)]
 
 
 def _result(name: str, score: float | None, status: str = "scored") -> Result:
-    return Result(
-        instance_id=name, status=status, score=score, official=score, strict=score, scorer="s", reason="", fault=None  # type: ignore[arg-type]
-    )  # fmt: skip
+    return made.result(name, score, status=status)
 
 
 def _world(rng: random.Random, share: float, n: int = 500, error: float = 0.15) -> tuple[list[Result], list[float]]:
@@ -31,17 +29,13 @@ def _world(rng: random.Random, share: float, n: int = 500, error: float = 0.15) 
     return [_result(f"q{at}", 1 - t if rng.random() < error else t) for at, t in enumerate(truth)], truth
 
 
-def _drawn(rng: random.Random, truth: Sequence[float], n: int = 100) -> dict[str, float]:
-    return {f"q{at}": truth[at] for at in rng.sample(range(len(truth)), n)}
-
-
 @pytest.mark.parametrize("n_worlds", N_WORLDS)
 def test_the_score_by_people_covers_what_they_would_say_of_all(n_worlds: int) -> None:
     """A judge who is wrong in 15 % and 100 labels: the interval has the truth in 95 % of the worlds, the judge's own mean is far off."""
     rng, covered, apart = random.Random(7), 0, 0.0
     for _ in range(n_worlds):
         judged, truth = _world(rng, 0.85)
-        said = human_score(judged, _drawn(rng, truth))
+        said = human_score(judged, {f"q{at}": truth[at] for at in rng.sample(range(500), 100)})
         assert said is not None
         assert (said.n, said.n_others) == (100, 400)
         covered += said.low <= 0.85 <= said.high

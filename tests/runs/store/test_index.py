@@ -20,9 +20,9 @@ from evalsuite.runs import history_index
 from evalsuite.runs.history_index import _STATE, INDEX, index_of, query
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from evalsuite.sandbox.fork_server import ForkServer, share
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.command_server import command_server
+from tests.conftest import copy_of
 from tests.processes import started
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -30,23 +30,21 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 ALL = "SELECT run, instance_id, score FROM results ORDER BY ALL"
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, session_fork_server: ForkServer | None) -> Path:
+def make(folder: Path) -> None:
     """Three runs of two instances, with their submissions and gold."""
-    place = tmp_path_factory.mktemp("index")
-    gold = text_gold(place / "gold", a="Paris", b="Rome")
+    gold = text_gold(folder / "gold", a="Paris", b="Rome")
     for name, answer in (("r1", "Paris"), ("r2", "Oslo"), ("r3", "Paris")):
-        submission = text_submission(place / name, a=answer, b="Rome")
-        with share(session_fork_server):
-            run(submission, gold, RunOptions(out=place / "runs" / name, isolation="none"))
-    return place
+        submission = text_submission(folder / name, a=answer, b="Rome")
+        run(submission, gold, RunOptions(out=folder / "runs" / name, isolation="none"))
+
+
+place = copy_of(make)
 
 
 @pytest.fixture
-def runs(made: Path, tmp_path: Path) -> Path:
+def runs(place: Path) -> Path:
     """A copy of the folder of the three runs."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    return tmp_path / "runs"
+    return place / "runs"
 
 
 def as_it_is(root: Path) -> list[tuple[Any, ...]]:

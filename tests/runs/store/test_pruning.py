@@ -1,6 +1,7 @@
 """A history that is pruned by a policy, and one in which damaged and half-written runs lie: each a clear line, the others go on."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -106,12 +107,8 @@ def test_a_run_that_is_replaced_meanwhile_is_not_deleted(runs: Path) -> None:
     folder.close()
 
 
-def _cut(folder: Path) -> None:
-    (folder / "run.json").write_text((folder / "run.json").read_text()[:200])
-
-
 DAMAGE: dict[str, Callable[[Path], object]] = {
-    "cut": _cut,
+    "cut": lambda folder: os.truncate(folder / "run.json", 200),
     "a list": lambda folder: (folder / "run.json").write_text("[1]"),
     "no results": lambda folder: (folder / "results.jsonl").unlink(),
     "no numbers": lambda folder: change(folder, lambda said: said["summary"].update(score="high")),

@@ -424,11 +424,8 @@ def test_rows_without_what_was_read_have_the_same_root(tmp_path: Path, monkeypat
     """Files that are right, absent, or refused by their path: what was read is what lies there, so the root is the same."""
     gold, submission = tmp_path / "gold", tmp_path / "submission"
     named = {"q1": "../x.csv", "q2": "absent.csv", "q3": "g.csv", "q4": "g.csv/../../q3/g.csv"}
-    for folder in (gold, submission):
-        for name in named:
-            (folder / name).mkdir(parents=True)
-            (folder / name / "g.csv").write_text("a\n1\n")
-    write_sides(submission, gold, {name: ("table_match", {"gold": "g.csv"}, Path(file)) for name, file in named.items()})
+    cases = {name: ("table_match", {"gold": "g.csv"}, Path(file)) for name, file in named.items()}
+    write_sides(submission, gold, cases, {f"{name}/g.csv": "a\n1\n" for name in named})
     given: list[Any] = []
 
     def root_as_it_is_asked(*arguments: Any) -> str:

@@ -89,10 +89,8 @@ def test_corrupt_line_is_an_error(toy: tuple[Path, Path, Path], tmp_path: Path) 
     a, b, c = (whole / "results.jsonl").read_bytes().splitlines(keepends=True)
     folder = interrupted(toy, tmp_path / "run", b"")
     for journal, message in (
-        (a + b"{broken\n" + c, "results.jsonl:2: not a result line"),
-        (a + b"\xff\xfe\n", "results.jsonl:2: not a result line"),
-        (a + b'{"instance_id": "b"}\n', "results.jsonl:2: not a result line"),
-        (a + b + a, "results.jsonl:3: 'a' is there twice"),
+        *((a + b"{broken\n" + c, "results.jsonl:2: not a result line"), (a + b"\xff\xfe\n", "results.jsonl:2: not a result line")),
+        *((a + b'{"instance_id": "b"}\n', "results.jsonl:2: not a result line"), (a + b + a, "results.jsonl:3: 'a' is there twice")),
     ):
         (folder / "results.jsonl").write_bytes(journal)
         with pytest.raises(OutputError, match=message):
@@ -269,12 +267,8 @@ def test_two_runs_at_once_never_share_a_folder(toy: tuple[Path, Path, Path], tmp
 @pytest.mark.parametrize(
     ("files", "why"),
     [
-        ((), ""),
-        (("run.json", "x"), ""),
-        (("results.jsonl",), ""),
-        ((".started.json",), ""),
-        (("x",), "is not empty and not a run folder"),
-        (("results_metadata.jsonl", "run.json"), "is a submission, not a run folder"),
+        *(((), ""), (("run.json", "x"), ""), (("results.jsonl",), ""), ((".started.json",), "")),
+        *((("x",), "is not empty and not a run folder"), (("results_metadata.jsonl", "run.json"), "is a submission, not a run folder")),
         (None, "is a file, not a folder"),
     ],
 )
@@ -464,18 +458,14 @@ def test_what_the_system_refuses_is_named(tmp_path: Path) -> None:
         assert not half.exists()
 
 
-def many(folder: Path) -> tuple[Path, Path]:
-    """(submission, gold) of 60 texts, more than a small disk holds; their ids make each line of results longer than a run expects."""
-    texts = {f"many_{number:03}_{'x' * LINE_BYTES}": f"text {number}" for number in range(N_MANY)}
-    return text_submission(folder / "sub", **texts), text_gold(folder / "gold", **texts)
-
-
 def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
     """Where the journal may not grow any more the run ends with one error; once there is room it goes on and is as it should be.
 
     The limit is the least that a run of so many answers does not refuse at its start.
     """
-    submission, gold = many(tmp_path)
+    # More than a small disk holds; their ids make each line of results longer than a run expects.
+    texts = {f"many_{number:03}_{'x' * LINE_BYTES}": f"text {number}" for number in range(N_MANY)}
+    submission, gold = text_submission(tmp_path / "sub", **texts), text_gold(tmp_path / "gold", **texts)
     out, least = tmp_path / "run", N_MANY * LINE_BYTES
 
     def limited(n_bytes: int) -> subprocess.CompletedProcess[str]:

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from evalsuite.cli.prediction import check_prediction
@@ -82,20 +81,14 @@ def test_the_flip_of_several_checks_has_a_cause(outcomes: list[Outcome], flip: s
 @pytest.mark.parametrize(
     ("scorers", "answer_type", "value", "expected"),
     [
-        ("string_match number_match", "answer", "x", "string_match number_match"),
-        ("table_match", "answer", "x", ""),
+        *(("string_match number_match", "answer", "x", "string_match number_match"), ("table_match", "answer", "x", "")),
         ("table_match duckdb_match", "file", "r.csv", "table_match duckdb_match"),
-        ("table_match string_match", "file", "r.txt", "table_match"),
-        ("string_match", "file", "R.TXT", "string_match"),
-        ("string_match tree_match", "file", "r.md", "string_match"),
-        ("string_match", "file", "r.csv", ""),
+        *(("table_match string_match", "file", "r.txt", "table_match"), ("string_match", "file", "R.TXT", "string_match")),
+        *(("string_match tree_match", "file", "r.md", "string_match"), ("string_match", "file", "r.csv", "")),
         ("table_match tree_match", "file", "R.JSONL", "table_match tree_match"),
-        ("table_match tree_match", "file", "r.csv", "table_match"),
-        ("table_match duckdb_match", "file", "Q.SQL", "table_match"),
-        ("duckdb_match", "file", "q.sql", "duckdb_match"),
-        ("table_match duckdb_match", "sql", "q.sql", "table_match"),
-        ("table_match tables_match", "files", ("a.csv", "b.csv"), "tables_match"),
-        ("string_match +table_match", "file", "r.csv", ""),
+        *(("table_match tree_match", "file", "r.csv", "table_match"), ("table_match duckdb_match", "file", "Q.SQL", "table_match")),
+        *(("duckdb_match", "file", "q.sql", "duckdb_match"), ("table_match duckdb_match", "sql", "q.sql", "table_match")),
+        *(("table_match tables_match", "files", ("a.csv", "b.csv"), "tables_match"), ("string_match +table_match", "file", "r.csv", "")),
         ("table_match +string_match", "file", "r.csv", "table_match"),
     ],
 )
@@ -180,14 +173,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """(submission, gold): an answer for each kind of scorer, all right; strict rules sleep over each that says "slow"."""
     tmp_path = tmp_path_factory.mktemp("late")
     load_scorer(tmp_path, "sleepers", "return Score(official=1.0)", before=SLEEPERS.format("slow"))
-    submission, gold = tmp_path / "submission", tmp_path / "gold"
-    for name in CASES:
-        for side in (submission, gold):
-            (side / name).mkdir(parents=True)
-            for file in ("t.csv", "u.csv"):
-                (side / name / file).write_text("a,b\nslow,1\nslower,2\n")
-            duckdb.connect(str(side / name / "t.duckdb")).execute("CREATE TABLE t AS SELECT 'slow' a, 1 b").close()
-    return write_sides(submission, gold, CASES)
+    files = {**dict.fromkeys(("t.csv", "u.csv"), "a,b\nslow,1\nslower,2\n"), "t.duckdb": "CREATE TABLE t AS SELECT 'slow' a, 1 b"}
+    paths = {f"{name}/{file}": content for name in CASES for file, content in files.items()}
+    return write_sides(tmp_path / "submission", tmp_path / "gold", CASES, paths)
 
 
 def scored(folders: tuple[Path, Path], *, rules: Rule = "official", isolation: str = "process", only: Any = ()) -> dict[str, Result]:

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from evalsuite.core.dataclasses import replace
@@ -12,7 +11,7 @@ from evalsuite.core.types import Result
 from evalsuite.readers.limits import BIG_BYTES, resolve_limits
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from tests.runs.made import write_sides
+from tests.runs.made import write_file, write_sides
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -50,32 +49,20 @@ def of_both(sides: tuple[Path, Path]) -> dict[str, Result]:
     return both[0]
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
-    """Files of an instance; a database from the statements that make it."""
-    folder.mkdir(parents=True)
-    for name, content in files.items():
-        if name.endswith(".duckdb"):
-            with duckdb.connect(str(folder / name)) as connection:
-                connection.execute(content)
-        else:
-            (folder / name).write_bytes(content.encode(errors="surrogateescape"))
-
-
 @pytest.fixture
 def sides(tmp_path: Path) -> tuple[Path, Path]:
     """A submission that is a copy of gold, and its gold; one answer of each kind differs in a cell."""
     gold, submission = tmp_path / "gold", tmp_path / "submission"
     cases: dict[str, Any] = {}
     for name, (scorer, more, files) in CASES.items():
-        write(gold / name, files)
-        write(submission / name, {})
-        for file in files:
-            (submission / name / file).write_bytes((gold / name / file).read_bytes())
+        for file, content in files.items():
+            write_file(gold / name / file, content)
+        shutil.copytree(gold / name, submission / name)
         value: Any = list(files) if scorer == "tables_match" else next(iter(files))
         cases[name] = (scorer, {"gold": value, **more}, value if isinstance(value, list) and len(value) > 1 else Path(next(iter(files))))
     for name, content in {"small": "a,b\n1,x\n3,\n", "big": BIG.replace("text 7\n", "text 8\n")}.items():
-        write(gold / f"{name} differs", CASES[name][2])
-        write(submission / f"{name} differs", {"r.csv": content})
+        write_file(gold / f"{name} differs" / "r.csv", CASES[name][2]["r.csv"])
+        write_file(submission / f"{name} differs" / "r.csv", content)
         cases[f"{name} differs"] = ("table_match", {"gold": "r.csv"}, Path("r.csv"))
     return write_sides(submission, gold, cases)
 
@@ -112,19 +99,13 @@ def make(place: Path) -> tuple[Path, Path]:
     """(submission, gold): one gold table and one gold database, and an answer of each kind."""
     cases: dict[str, Any] = {}
     gold, submission = place / "gold", place / "submission"
-    for name in (*FILES, *DATABASES):
-        for side in (gold, submission):
-            (side / name).mkdir(parents=True)
     for name, data in FILES.items():
-        (gold / name / "t.csv").write_text(TABLE)
-        (submission / name / "t.csv").write_bytes(data)
+        write_file(gold / name / "t.csv", TABLE)
+        write_file(submission / name / "t.csv", data.decode(errors="surrogateescape"))
         cases[name] = ("table_match", {"gold": "t.csv", "ignore_order": name == "shuffled"}, Path("t.csv"))
-    with duckdb.connect(str(place / "gold.duckdb")) as connection:
-        connection.execute(f"CREATE TABLE t AS {ROWS}")
     for name, statement in DATABASES.items():
-        shutil.copy(place / "gold.duckdb", gold / name / "t.duckdb")
-        with duckdb.connect(str(submission / name / "t.duckdb")) as connection:
-            connection.execute(f"CREATE TABLE t AS {statement}")
+        write_file(gold / name / "t.duckdb", f"CREATE TABLE t AS {ROWS}")
+        write_file(submission / name / "t.duckdb", f"CREATE TABLE t AS {statement}")
         parameters = {"gold": "t.duckdb", "condition_tabs": ["t"], "ignore_orders": [name == "shuffled rows"]}
         cases[name] = ("duckdb_match", parameters, Path("t.duckdb"))
     damaged = submission / "damaged rows" / "t.duckdb"

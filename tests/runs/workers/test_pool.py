@@ -128,15 +128,12 @@ def opening(kind: type[WorkerPair], **more: Any) -> tuple[Callable[[Setup, ForkS
 
 def tables(folder: Path, n: int, *, answer: str = "t.csv", func: str = "table_match", n_rows: int = 20) -> tuple[Path, Path]:
     """(submission, gold) of n equal tables, all handed in right; `answer` is the path that the metadata names. No rows: no files."""
-    gold, submission = folder / "gold", folder / "submission"
-    for name in (f"t{at}" for at in range(n if n_rows else 0)):
-        for side in (gold, submission):
-            (side / name).mkdir(parents=True)
-            (side / name / "t.csv").write_text("id,v\n" + "".join(f"{row},{row * 1.5}\n" for row in range(n_rows)))
+    table = "id,v\n" + "".join(f"{row},{row * 1.5}\n" for row in range(n_rows))
     is_text = answer.endswith(".csv")
     parameters = {"gold": "t.csv"} if is_text else {"gold": "t.duckdb", "condition_tabs": ["t"]}
     case = (func if is_text else "duckdb_match", parameters, Path(answer))
-    return write_sides(submission, gold, {f"t{at}": case for at in range(n)})
+    files = {f"t{at}/t.csv": table for at in range(n if n_rows else 0)}
+    return write_sides(folder / "submission", folder / "gold", {f"t{at}": case for at in range(n)}, files)
 
 
 def tasks_of(submission: Path, gold: Path, **limits: float) -> list[Task]:
