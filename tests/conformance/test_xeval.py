@@ -160,15 +160,9 @@ def annotated(given: dict[str, Any]) -> Any:
 
 def as_recorded(node: SchemaNode) -> dict[str, Any]:
     return {
-        "path": node.path,
-        "type": node.json_type,
-        "cmp": list(node.comparator),
-        "tr": [list(entry) for entry in node.transforms],
-        "skip": node.skip,
-        "align": node.align,
-        "allowed": node.allowed_types,
-        "children": [as_recorded(child) for child in node.children],
-    }
+        "path": node.path, "type": node.json_type, "cmp": list(node.comparator), "tr": [list(entry) for entry in node.transforms],
+        "skip": node.skip, "align": node.align, "allowed": node.allowed_types, "children": [as_recorded(child) for child in node.children],
+    }  # fmt: skip
 
 
 def compared(given: dict[str, Any]) -> Any:

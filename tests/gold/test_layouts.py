@@ -30,13 +30,6 @@ def test_detection(tmp_path: Path, spec: str, entry: dict[str, object], expected
     assert read_gold(tmp_path).layout == expected
 
 
-def test_an_entry_without_evaluation_is_no_other_layout(tmp_path: Path) -> None:
-    """Gold in the original layout with a slip in its first entry is told so, not taken for Lite."""
-    (tmp_path / "a_eval.jsonl").write_text('{"instance_id": "a", "evalution": {}}\n')
-    with pytest.raises(GoldError, match="evaluation is missing"):
-        read_gold(tmp_path)
-
-
 def test_unknown_layouts_are_refused(tmp_path: Path) -> None:
     """A layout that is not in the table is an error that names those that are."""
     gold = gold_folder(tmp_path / "gold", {"a": {}}, {"a.csv": CITIES})
@@ -54,21 +47,16 @@ def test_unknown_layouts_are_refused(tmp_path: Path) -> None:
         read_gold(tmp_path, layout="lite")
 
 
-def test_databases_of_projects_are_answers(tmp_path: Path) -> None:
-    """Without metadata, in a folder of the instance's name."""
-    (tmp_path / "q1").mkdir()
-    (tmp_path / "q1" / "x.duckdb").touch()
-    found = read_submission(tmp_path, ids={"q1"})
-    assert [(one.instance_id, one.answer_type, one.value) for one in found.answers.values()] == [("q1", "file", "x.duckdb")]
-
-
 def test_an_entry_becomes_one_check(tmp_path: Path) -> None:
-    """An entry is a `table_match` under the layout's reference; keys it does not use stay with the instance."""
+    """A `table_match` under the layout's reference; a slip in an entry of the original layout is told so, not taken for Lite."""
     folder = gold_folder(tmp_path / "gold", {"a": {"condition_cols": [1], "toks": "9"}}, {"a.csv": CITIES}, layout="snow")
     (instance,) = read_gold(folder).instances
     (check,) = instance.checks
     assert (check.scorer, check.parameters["reference"], check.parameters["condition_cols"]) == ("table_match", "snow", [1])
     assert dict(instance.extra) == {"toks": "9"}
+    (tmp_path / "a_eval.jsonl").write_text('{"instance_id": "a", "evalution": {}}\n')
+    with pytest.raises(GoldError, match="evaluation is missing"):
+        read_gold(tmp_path)
 
 
 def test_gold_without_a_table(tmp_path: Path) -> None:
@@ -128,10 +116,14 @@ def test_modes(tmp_path: Path) -> None:
 
 
 def test_metadata_is_read_where_no_answer_file_lies(tmp_path: Path) -> None:
-    """A submission with metadata can be scored against gold of any layout."""
+    """Against gold of any layout; without metadata a database in a folder of the instance's name is an answer."""
     line = '{"instance_id": "a", "answer_type": "file", "answer_or_path": "r.csv"}\n'
     folder = submission_folder(tmp_path / "s", {"results_metadata.jsonl": line})
     assert read_submission(folder, layout="snow").answers["a"].value == "r.csv"
+    (tmp_path / "q1").mkdir()
+    (tmp_path / "q1" / "x.duckdb").touch()
+    found = read_submission(tmp_path, ids={"q1"})
+    assert [(one.instance_id, one.answer_type, one.value) for one in found.answers.values()] == [("q1", "file", "x.duckdb")]
 
 
 def test_the_hash_covers_the_answer_files(tmp_path: Path) -> None:
@@ -148,21 +140,15 @@ def test_the_hash_covers_the_answer_files(tmp_path: Path) -> None:
 
 
 ENTRIES: dict[str, dict[str, object]] = {
-    "null": {},
-    "flat": {"condition_cols": [1]},
-    "first": {"condition_cols": [0, 1]},
-    "few": {"condition_cols": [[0]]},
+    "null": {}, "flat": {"condition_cols": [1]}, "first": {"condition_cols": [0, 1]}, "few": {"condition_cols": [[0]]},
     "lost": {"temporal": True},
-}
+}  # fmt: skip
 TABLES = {"null.csv": "n\n1\n\n", "flat_a.csv": CITIES, "flat_b.csv": "a,b\nu,7\nv,8\n", "first_a.csv": CITIES}
 TABLES |= {"null.csv": 'n,m\n1,a\n,b\n', "few_a.csv": CITIES, "few_b.csv": "a\n5\n"}  # fmt: skip
 ANSWERS = {
-    "null.csv": "n,m\n1,a\n0,b\n",
-    "flat.csv": "x\n8\n7\n",
-    "first.csv": "c\nRome\nOslo\n",
-    "few.csv": "q\nOslo\nRome\n",
+    "null.csv": "n,m\n1,a\n0,b\n", "flat.csv": "x\n8\n7\n", "first.csv": "c\nRome\nOslo\n", "few.csv": "q\nOslo\nRome\n",
     "lost.csv": "a\n1\n",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("layout", ["lite", "snow"])

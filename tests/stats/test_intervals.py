@@ -59,10 +59,16 @@ def test_wilson_default_is_95_per_cent() -> None:
 
 
 def test_bounded_interval_knows_its_scale() -> None:
-    """The same scores on 1..5 give the interval mapped to 1..5."""
+    """The same scores on 1..5 give the interval mapped to 1..5; of 0/1 scores it lies between Jeffreys' and Clopper and Pearson's."""
     unit = bounded_interval(SKEWED)
     mapped = bounded_interval([1 + 4 * score for score in SKEWED], low=1, high=5)
     assert (mapped.low, mapped.high) == pytest.approx((1 + 4 * unit.low, 1 + 4 * unit.high))
+    found = bounded_interval([1.0] * 21 + [0.0] * 9)
+    jeffreys, exact = (proportion_interval(21, 30, method=name) for name in ("jeffreys", "clopper_pearson"))
+    assert exact.low is not None
+    assert jeffreys.low is not None
+    assert exact.low < found.low < jeffreys.low
+    assert jeffreys.high < found.high < exact.high
 
 
 SIDES = "^low and high must be two numbers, the low one first, not "
@@ -301,29 +307,33 @@ def test_an_interval_within_the_scale() -> None:
     assert cut_to_scale(wide, [0, 1, 5]) == cut_to_scale(wide, [-0.5, 1]) == wide
 
 
-@pytest.mark.parametrize(("scores", "note"), [([0.4], "one score"), ([2.5, 2.5, 2.5], "all scores are equal")])
-def test_t_is_undefined_without_variation(scores: list[float], note: str) -> None:
-    """One score and equal scores have no interval, and a note says why: never +-0."""
-    found = t_interval(scores)
-    assert (found.low, found.high, found.se) == (None, None, None if len(scores) == 1 else 0.0)
-    assert note in found.note
-
-
-def test_equal_scores_count_as_zero_or_one() -> None:
-    """Thirty scores of 1.0 or of 0.5 get Wilson's width and a note."""
+def test_equal_scores_have_a_note() -> None:
+    """t has no interval, never +-0, a bounded one Wilson's width; the bootstrap cannot know what it has not seen. Each says so."""
+    for scores, why in (([0.4], "one score"), ([2.5, 2.5, 2.5], "all scores are equal")):
+        found = t_interval(scores)
+        assert (found.low, found.high, found.se) == (None, None, None if len(scores) == 1 else 0.0)
+        assert why in found.note
     for level, successes in ((1.0, 30), (0.5, 15)):
         found = bounded_interval([level] * 30)
         assert (found.low, found.high) == pytest.approx(wilson_interval(successes, 30))
         assert "all scores are equal" in found.note
+    for method in ("percentile", "basic", "bca"):
+        # The sum of twelve times 0.3 is not 3.6, so that means of resamples lie beside it.
+        found = bootstrap_interval([0.3] * 12, method=method)
+        assert (found.low, found.estimate, found.high, found.se) == (0.3, 0.3, 0.3, 0.0)
+        assert "no resample differs" in found.note
 
 
 def test_scores_that_do_not_vary() -> None:
-    """Their errors are 0, with the degrees of freedom of the clusters; of one cluster, or of one score, there is none."""
+    """Their errors are 0, with the degrees of freedom of the clusters; of one cluster, or of one score, nothing is known of a spread."""
     level = clustered_se([0.3] * 6, list("aabbcc"))
     assert (level.naive, level.cr0, level.cr1, level.cr2, level.miller, level.df, level.note) == (0, 0, 0, 0, 0, pytest.approx(2), "")
     one, alone = clustered_se([0.25, 0.75], ["a", "a"]), clustered_se([0.25], ["a"])
     assert (one.mean, one.n, one.n_clusters, one.naive, one.cr2, one.df) == (0.5, 2, 1, pytest.approx(0.25), None, None)
     assert (alone.naive, alone.cr0, alone.note) == (None, None, ONE_CLUSTER)
+    found = clustered_interval([0.1, 0.9, 0.5], ["a", "a", "a"])
+    assert (found.low, found.high, found.se) == (None, None, None)
+    assert "one cluster" in found.note
 
 
 def test_interval_has_clusters_minus_one_degrees_of_freedom() -> None:
@@ -334,23 +344,6 @@ def test_interval_has_clusters_minus_one_degrees_of_freedom() -> None:
     assert (unlike.high - unlike.low) / 2 > 4.32 * unlike.se
 
 
-def test_one_cluster_is_undefined_not_zero() -> None:
-    """Nothing is known of the spread between clusters."""
-    found = clustered_interval([0.1, 0.9, 0.5], ["a", "a", "a"])
-    assert (found.low, found.high, found.se) == (None, None, None)
-    assert "one cluster" in found.note
-
-
-def test_bounded_interval_is_between_jeffreys_and_clopper_pearson() -> None:
-    """Of 0/1 scores its limits are those of a beta with 0.7 of a further score: Jeffreys has half, Clopper and Pearson a whole one."""
-    found = bounded_interval([1.0] * 21 + [0.0] * 9)
-    jeffreys, exact = (proportion_interval(21, 30, method=name) for name in ("jeffreys", "clopper_pearson"))
-    assert exact.low is not None
-    assert jeffreys.low is not None
-    assert exact.low < found.low < jeffreys.low
-    assert jeffreys.high < found.high < exact.high
-
-
 @pytest.mark.parametrize(("scores", "method"), [
     ([1, 0, 1], "wilson"), ([0.5, 0, 1], "bounded"), ([0.5, 3, 1], "t"), ([True, False], "wilson"), ([-0.1, 0.2], "t"),
 ])  # fmt: skip
@@ -358,15 +351,6 @@ def test_auto_picks_by_the_scores(scores: list[float], method: str) -> None:
     """0/1 scores get Wilson, scores in [0, 1] the bounded interval, all others t."""
     assert score_interval(scores).method == method
     assert confidence_interval(scores) == score_interval(scores)
-
-
-def test_equal_scores_have_no_width_and_a_note() -> None:
-    """The bootstrap cannot know what it has not seen; the note says so."""
-    for method in ("percentile", "basic", "bca"):
-        # The sum of twelve times 0.3 is not 3.6, so that means of resamples lie beside it.
-        found = bootstrap_interval([0.3] * 12, method=method)
-        assert (found.low, found.estimate, found.high, found.se) == (0.3, 0.3, 0.3, 0.0)
-        assert "no resample differs" in found.note
 
 
 @pytest.mark.parametrize("scores", [[1.0] * 20, [0.0] * 20, [1.0, 0.0] * 10, [0.4, 0.6, 0.5], [0.7] * 9])

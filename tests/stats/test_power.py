@@ -215,8 +215,8 @@ def test_pass_at_k_grows_with_k(counts: tuple[int, int]) -> None:
     assert all(x <= y + 1e-12 for x, y in pairwise(values))
 
 
-def test_effect_sizes_and_aggregates_by_hand() -> None:
-    """Differences 1, 0, 2: mean 1, sd 1; both sides have sd 1 and 0. 1, 3 and a missing one: mean 2, sd sqrt 2; one has no sd."""
+def test_plans_and_aggregates_by_hand() -> None:
+    """Differences 1, 0, 2: mean 1, sd 1; both sides have sd 1 and 0. 1, 3 and a missing one: mean 2. Bars are closed at the top."""
     found = effect_size([1, 0, 2], [0, 0, 0])
     assert (found.d_z, found.d_pooled, found.d_av) == pytest.approx((1.0, 2**0.5, 2.0))
     assert found.hedges_g_z == pytest.approx(1 - 3 / 7)
@@ -229,6 +229,14 @@ def test_effect_sizes_and_aggregates_by_hand() -> None:
     assert (found.n, found.n_missing, found.mean, found.median) == (2, 1, 2, 2)
     assert (found.sd, found.sd_population, found.se) == pytest.approx((2**0.5, 1, 1))
     assert (aggregate([0.5]).sd, aggregate([0.5]).se) == (None, None)
+    assert [bar.count for bar in histogram([0, 0.25, 0.26, 1, -1], n_bins=4)] == [1, 2, 0, 1]
+    assert histogram([5.0], n_bins=2)[-1].high == 5.0
+    assert [bar.count for bar in histogram([], n_bins=2)] == [0, 0]
+    assert [bar.count for bar in histogram([1.0])] == [0] * 19 + [1]
+    assert paired_sample_size(sd_difference=0.3, difference=0.05) == 283
+    assert detectable_difference(sd_difference=0.3, n=283) == pytest.approx(0.04996, abs=1e-5)
+    assert paired_sample_size(sd_difference=0.3, difference=-0.05) == 283
+    assert paired_sample_size(sd_difference=0.0, difference=0.05) == 1
 
 
 @pytest.mark.parametrize(("n", "c", "k", "expected"), [
@@ -247,14 +255,6 @@ def test_what_is_detectable_where_hardly_any_differ(n: int, n_differing: int) ->
     found = detectable(units, ALPHA)
     assert found is not None
     assert units.power(found, ALPHA) == pytest.approx(0.8, abs=0.002)
-
-
-def test_histogram_has_closed_top_and_leaves_negatives_out() -> None:
-    """Four bars over 0..1: 0.25 opens the second, 1 stands in the last, -1 in none; scores above 1 stretch the bars."""
-    assert [bar.count for bar in histogram([0, 0.25, 0.26, 1, -1], n_bins=4)] == [1, 2, 0, 1]
-    assert histogram([5.0], n_bins=2)[-1].high == 5.0
-    assert [bar.count for bar in histogram([], n_bins=2)] == [0, 0]
-    assert [bar.count for bar in histogram([1.0])] == [0] * 19 + [1]
 
 
 def test_a_grid_that_just_fits_is_exact() -> None:
@@ -283,11 +283,3 @@ def test_five_hundred_units_are_counted_and_more_are_not() -> None:
         near = normal.cdf((middle - critical) / sd) + normal.cdf((-middle - critical) / sd)
         assert units.power(0.05, ALPHA, n) == pytest.approx(near, abs=0.01)
         assert (units.power(0.05, ALPHA, n) != pytest.approx(near, abs=1e-9)) is is_counted
-
-
-def test_sample_size_and_detectable_difference_are_inverse() -> None:
-    """(1.96 + 0.8416) * 0.3 / 0.05 squared is 282.6: 283 instances, which show a little less than 0.05."""
-    assert paired_sample_size(sd_difference=0.3, difference=0.05) == 283
-    assert detectable_difference(sd_difference=0.3, n=283) == pytest.approx(0.04996, abs=1e-5)
-    assert paired_sample_size(sd_difference=0.3, difference=-0.05) == 283
-    assert paired_sample_size(sd_difference=0.0, difference=0.05) == 1

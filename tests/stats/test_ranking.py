@@ -280,10 +280,8 @@ def test_what_halves_the_width_does() -> None:
 
 FIRST, SECOND = [1, 2, 3, 4, 5, 3, 2, 1, 4, 5], [1, 3, 3, 5, 5, 2, 2, 1, 3, 4]
 THREE = [
-    [1, 2, 3, 3, 2, 1, 4, 1, 2, None],
-    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5],
-    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5],
-]
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None], [1, 2, 3, 3, 2, 2, 4, 1, 2, 5], [None, 3, 3, 3, 2, 3, 4, 2, 2, 5],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("found", "value"), [
@@ -331,14 +329,6 @@ def test_kappa_does_not_mind_the_order_of_raters(ratings: list[tuple[int, int]],
     assert own.value == (1.0 if len(set(a)) > 1 else None)
 
 
-def test_a_question_that_never_passes_may_have_been_missed() -> None:
-    """Of 30 questions 29 always pass and one in 8 of 20 samples: one in ten may never pass, so the interval is not a thousandth wide."""
-    passes = count_repeats([[1] * 20] * 29 + [[1] * 8 + [0] * 12]).passes[9]
-    low, high = passes.any_interval_95
-    assert 0.9999 < passes.any < high < 1
-    assert low == pytest.approx(0.904, abs=0.001)
-
-
 def test_weights_need_the_whole_scale() -> None:
     """A label nobody used still counts for distance: 1 and 5 lie four apart on 1..5 but one apart among the used ones."""
     assert cohen_kappa([1, 5, 3], [1, 3, 3], weights="quadratic", labels=[1, 2, 3, 4, 5]).value == pytest.approx(
@@ -349,16 +339,16 @@ def test_weights_need_the_whole_scale() -> None:
 
 
 def test_errors_are_over_questions() -> None:
-    """The standard error of pass@1 is that of the means of the questions; one question has none."""
+    """pass@1 has the error of the questions' means, each counts once whatever its samples, and one that never passes may be missed."""
     found = count_repeats([[1, 1], [0, 1], [0, 0], [1, 1]])
     assert found.passes[0].any_se == pytest.approx(np.std([1, 0.5, 0, 1], ddof=1) / 2)
     assert count_repeats([[1, 0]]).passes[0].any_se is None
     assert found.passes[1].all_interval_95 == pytest.approx(wilson_interval(2, 4))
     # No interval is without width: five questions that all passed do not show that each will.
     assert count_repeats([[1, 1]] * 5).passes[1].any_interval_95 == pytest.approx(wilson_interval(5, 5))
-
-
-def test_unequal_samples_count_each_question_once() -> None:
-    """A question with four samples weighs as much as one with one; no k beyond the least is answered."""
+    passes = count_repeats([[1] * 20] * 29 + [[1] * 8 + [0] * 12]).passes[9]
+    low, high = passes.any_interval_95
+    assert 0.9999 < passes.any < high < 1
+    assert low == pytest.approx(0.904, abs=0.001)
     found = count_repeats([[1, 1, 1, 1], [0]])
     assert (found.interval.estimate, found.n_samples, len(found.passes)) == (0.5, (1, 4), 1)

@@ -36,12 +36,10 @@ from tests.processes import finished
 from tests.properties import examples
 
 EXPECTED = {
-    "holm": [0.04, 0.09, 0.09, 0.025, 0.2],
-    "bonferroni": [0.05, 0.2, 0.15, 0.025, 1.0],
-    "bh": [0.025, 0.05, 0.05, 0.025, 0.2],
+    "holm": [0.04, 0.09, 0.09, 0.025, 0.2], "bonferroni": [0.05, 0.2, 0.15, 0.025, 1.0], "bh": [0.025, 0.05, 0.05, 0.025, 0.2],
     "by": [0.0570833333, 0.1141666667, 0.1141666667, 0.0570833333, 0.4566666667],
     "holm_sidak": [0.03940399, 0.087327, 0.087327, 0.0247512469, 0.2],
-}
+}  # fmt: skip
 
 
 A = [0.9, 0.4, 0.7, 0.3, 0.8, 0.6, 0.5, 0.95]
@@ -131,12 +129,16 @@ def test_no_p_is_below_what_flips_can_reach(n: int) -> None:
 
 
 def test_mcnemar_counts_who_alone_was_right() -> None:
-    """Of five instances a alone is right on two, b alone on one."""
+    """Of five instances a alone is right on two, b alone on one; integers up to 1,000 pairs and the beta function above meet."""
     found = mcnemar([1, 1, 1, 0, 0], [1, 0, 0, 1, 0])
     assert (found.details["b"], found.details["c"], found.difference) == (2, 1, pytest.approx(0.2))
     assert mcnemar_counts(0, 1001)["exact_p"] == 2.0**-1000
     none = {"b": 0, "c": 0, "exact_p": 1.0, "mid_p": 1.0, "chi2": 0.0, "chi2_p": 1.0, "chi2_corrected": 0.0, "chi2_corrected_p": 1.0}
     assert mcnemar_counts(0, 0) == none
+    assert mcnemar_counts(470, 530)["exact_p"] == pytest.approx(mcnemar_counts(470, 531)["exact_p"], rel=0.1)
+    below, at = significance._binomial_half(480, 1001)
+    exact = sum(math.comb(1001, i) for i in range(480)) / 2**1001
+    assert (below, below + at) == pytest.approx((exact, exact + math.comb(1001, 480) / 2**1001))
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
@@ -149,10 +151,14 @@ def test_paired_t_equals_scipy(alternative: Any) -> None:
 
 
 def test_sign_flip_equals_the_full_enumeration() -> None:
-    """scipy's permutation test over all 256 signs."""
+    """scipy's permutation test over all 256 signs; five differences cannot give p < .05 two-sided, six can."""
     found = sign_flip(A, B)
     assert found.p == pytest.approx(0.15625)
     assert (found.seed, found.method) == (None, "exact sign-flip permutation")
+    assert "no p below 0.0625" in sign_flip([1] * 5, [0] * 5).note
+    assert sign_flip([1] * 6, [0] * 6).note == ""
+    assert sign_flip([1] * 4, [0] * 4, alternative="greater").note == "4 differences: no p below 0.0625 is possible"
+    assert sign_flip([1] * 5, [0] * 5, alternative="less").note == ""
 
 
 def brute_force(a: list[float], b: list[float], alternative: str) -> float:
@@ -411,14 +417,6 @@ def test_signs_on_a_grid_give_the_exact_p(monkeypatch: pytest.MonkeyPatch, shift
     assert {(one.method, one.seed, one.n_resamples) for one in found} == {("sign-flip permutation", None, None)}
 
 
-def test_few_differences_say_what_cannot_occur() -> None:
-    """Five differences cannot give p < .05 two-sided; six can."""
-    assert "no p below 0.0625" in sign_flip([1] * 5, [0] * 5).note
-    assert sign_flip([1] * 6, [0] * 6).note == ""
-    assert sign_flip([1] * 4, [0] * 4, alternative="greater").note == "4 differences: no p below 0.0625 is possible"
-    assert sign_flip([1] * 5, [0] * 5, alternative="less").note == ""
-
-
 def test_no_flips_do_not_make_a_certain_zero() -> None:
     """Thirty equal 0/1 pairs: p 1, effect 0, and an interval with width."""
     found = significance_test([1, 0] * 15, [1, 0] * 15)
@@ -465,14 +463,6 @@ def test_equal_differences_have_a_note_for_their_interval() -> None:
         found = difference_interval([2.0 + apart, 3.0 + apart], [2.0, 3.0])
         assert (found.low, found.high, found.estimate) == (low, high, apart)
         assert "their spread is not known" in found.note
-
-
-def test_both_ways_of_counting_coins_agree() -> None:
-    """The integers up to 1,000 discordant pairs and the incomplete beta function above meet."""
-    assert mcnemar_counts(470, 530)["exact_p"] == pytest.approx(mcnemar_counts(470, 531)["exact_p"], rel=0.1)
-    below, at = significance._binomial_half(480, 1001)
-    exact = sum(math.comb(1001, i) for i in range(480)) / 2**1001
-    assert (below, below + at) == pytest.approx((exact, exact + math.comb(1001, 480) / 2**1001))
 
 
 def test_the_grid_reaches_eight_deviations(monkeypatch: pytest.MonkeyPatch) -> None:
