@@ -44,7 +44,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         (
             *("tests/compare", "tests/conformance/test_recorded_data.py", "tests/scorers/test_parameters.py"),
             *("tests/scorers/test_duckdb_match_big.py", "tests/trees/test_alignment.py"),
-            *("tests/analysis/leaderboard/test_margins.py", "tests/reports/test_clean.py"),
+            *("tests/analysis/leaderboard/test_margins.py", "tests/reports/test_terminal.py"),
         ),
     ),
     "core": (
@@ -58,7 +58,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
     "gold": (
         "gold/*.py",
         (
-            *("tests/gold", "tests/core/test_plugins.py", "tests/cli/test_connections.py", "tests/cli/test_samples.py"),
+            *("tests/gold", "tests/core/test_plugins.py", "tests/cli/test_databases.py", "tests/cli/test_runs.py"),
             *("tests/scorers/judge/test_run.py", "tests/runs/test_query_pairs.py"),
         ),
     ),
@@ -66,8 +66,8 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         "analysis/gold_checks/*.py",
         (
             "tests/analysis/gold_checks",
-            *(f"tests/cli/test_{name}.py" for name in ("gold", "validate", "doctor", "init")),
-            "tests/readers/test_metadata_names.py",
+            *("tests/cli/test_gold.py", "tests/cli/test_entrance.py"),
+            "tests/readers/test_submission_files.py",
         ),
     ),
     "plan": ("runs/plan.py", ("tests/runs/test_plan.py", "tests/runs/test_gold_queries.py", "tests/trees/test_schemas.py")),
@@ -77,10 +77,9 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
             *(
                 "tests/analysis/leaderboard",
                 "tests/reports/site/test_board_yaml.py",
-                "tests/cli/test_samples.py",
-                "tests/cli/test_agree.py",
+                "tests/cli/test_runs.py",
             ),
-            *("tests/cli/test_compare.py", "tests/runs/store/test_given_labels.py", "tests/reports/test_comparison_files.py"),
+            *("tests/cli/test_suite.py", "tests/runs/store/test_given_labels.py", "tests/reports/test_comparison.py"),
         ),
     ),
     "readers": (
@@ -88,21 +87,21 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         (
             *("tests/readers", "tests/gold", "tests/compare/tables/test_big_tables.py", "tests/runs/test_archives.py"),
             *("tests/runs/test_submitted_files.py", "tests/runs/test_query_pairs.py", "tests/scorers/test_duckdb_match_big.py"),
-            *("tests/cli/test_validate.py", "tests/analysis/explain/test_bare_files.py", "tests/runs/workers/test_equal_answers.py"),
+            *("tests/cli/test_gold.py", "tests/analysis/explain/test_bare_files.py", "tests/runs/workers/test_equal_answers.py"),
         ),
     ),
     "receipts": (
         "analysis/receipts/*.py",
         (
             *(f"tests/analysis/gold_checks/test_{name}.py" for name in ("verify", "verify_excuses", "forgery", "signing")),
-            *("tests/reports/site/test_kept_receipts.py", "tests/runs/store/test_run_files.py", "tests/runs/test_query_pairs.py"),
+            *("tests/reports/site/test_board_yaml.py", "tests/runs/store/test_run_files.py", "tests/runs/test_query_pairs.py"),
             "tests/runs/test_swap_race.py",
         ),
     ),
     "rescoring": (
         "runs/rescoring.py",
         (
-            *("tests/runs/test_shards.py", "tests/runs/test_drift.py", "tests/cli/test_rescore.py", "tests/cli/test_merge.py"),
+            *("tests/runs/test_shards.py", "tests/runs/test_drift.py", "tests/cli/test_runs.py"),
             *("tests/runs/test_sql_answers.py", "tests/runs/test_gold_queries.py", "tests/scorers/judge/test_run.py"),
         ),
     ),

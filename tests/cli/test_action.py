@@ -68,16 +68,14 @@ def test_it_scores_and_gates(tmp_path: Path) -> None:
     assert made == {"report.html", "report.md", "results.csv", "results.json", "junit.xml"}
 
 
-def make_checkout(folder: Path) -> None:
+@copy_of
+def made(folder: Path) -> None:
     """A repository whose base branch has 16 of 24 answers right, on a branch that has the same, and its origin."""
     text_gold(folder / "checkout/gold", **{f"q{at:02}": f"city {at}" for at in range(N)})
     answered(folder / "checkout", 16)
     for words in ("init -q -b main", "add -A", "-c user.name=a -c user.email=a@b commit -qm base", "clone -q --bare . ../origin",
                   "remote add origin ../origin"):  # fmt: skip
         finished(["git", *words.split()], cwd=folder / "checkout", check=True)
-
-
-made = copy_of(make_checkout)
 
 
 @pytest.fixture
@@ -154,8 +152,8 @@ def test_reports_are_written_through_no_link(link: str, refused: tuple[str, ...]
         assert {file.name: file.read_text() for file in target.iterdir()} == kept
 
 
-def test_a_link_that_appears_meanwhile_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder or file that became a link after the look at it is an error, and what it leads to stays."""
+def test_what_the_action_uses_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place that became a link after the look is an error, and what it leads to stays; what the action uses stands at a commit."""
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "work"))
     monkeypatch.setattr("evalsuite.reports._refuse_links", lambda _: None)
     for folder in ("work/real", "elsewhere"):
@@ -170,10 +168,6 @@ def test_a_link_that_appears_meanwhile_is_not_followed(tmp_path: Path, monkeypat
     assert (tmp_path / "elsewhere/r.md").read_text() == "kept"
     write(document, tmp_path / "work/new/deep/r.md")
     assert (tmp_path / "work/new/deep/r.md").is_file()
-
-
-def test_other_actions_are_pinned() -> None:
-    """What the action itself uses stands at a commit, not at a name that can move."""
     used = [step["uses"] for step in ACTION["runs"]["steps"] if "uses" in step]
     assert used
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", name) for name in used)

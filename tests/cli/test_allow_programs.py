@@ -33,15 +33,13 @@ PROGRAMS = ["unit", "pass", "parts", "named"]
 RUN = "run sub -q --no-cache --jobs 1 --isolation"
 
 
-def make_place(folder: Path) -> None:
+@copy_of
+def place(folder: Path) -> None:
     """Gold with programs in every shape that a check may have, a submission that is right in all, and one that is wrong."""
     write_lines(folder / "gold" / "programs_eval.jsonl", *({"instance_id": name, "evaluation": one} for name, one in GOLD.items()))
     (folder / "gold" / "suite.yaml").write_text("name: programs\nscorers: {tested: {composite: {parts: [python_unit_testing]}}}\n")
     for name, program in (("sub", "x = 1"), ("bad", "x = 2")):
         text_submission(folder / name, **(dict.fromkeys(GOLD, program) | {"text": "Oslo"}))
-
-
-place = copy_of(make_place)
 
 
 @pytest.fixture
@@ -74,8 +72,8 @@ def test_run(place: Path, isolation: str) -> None:
     assert (plain["options"].get("allow_programs"), allowed["options"]["allow_programs"]) == (None, True)
 
 
-def test_a_verdict_is_never_taken_over_without_permission(two: Path) -> None:
-    """Neither the score cache nor a finished run of a leaderboard gives a later call without the option what it did not allow."""
+def test_permission_is_given_each_time(two: Path) -> None:
+    """No cache, finished run or earlier permission gives a call without the option what it did not allow: whoever scores says so."""
     for options, expected in (("", [None, None]), ("--allow_programs", [1, 0]), ("", [None, None])):
         code = 0 if options else 4
         said(f"run sub -q --jobs 1 --isolation none --out again {options}", code=code)
@@ -84,10 +82,6 @@ def test_a_verdict_is_never_taken_over_without_permission(two: Path) -> None:
         assert all(("programs:allowed" in line) == bool(options) for line in found["signatures"])
         counts = {row["name"]: row["faults"].get("unscored", 0) for row in found["rows"]}
         assert counts == dict.fromkeys(("sub", "bad"), 0 if options else 1)
-
-
-def test_rescore_and_compare(two: Path) -> None:
-    """A run that was allowed programs does not allow them again: whoever scores says so each time."""
     said(f"{RUN} none --allow-programs --out allowed")
     for options, unscored in (("", 1), ("--allow-programs", 0)):
         counts = as_json(f"rescore allowed --jobs 1 --isolation none {options}", code=4 if unscored else 0)["summary"]["counts"]
@@ -109,15 +103,22 @@ def test_check(words: str) -> None:
         assert as_json(call, option)["official"] == 1
 
 
-def test_check_of_an_instance(place: Path) -> None:
-    """One instance of a submission."""
+def test_other_entrances(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One instance, a tree's leaf (whose worker can build no jail: nobody judges it, and it is no 0), `suite run` and `TestSuite.run`."""
     call = "check unit --result_dir sub --gold_dir gold"
     assert as_json(call)["fault"] == "NO_JAIL"
     assert as_json(call, "--allow-programs")["score"] == 1
-
-
-def test_suites(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`suite run` exits 4 and names the option where a candidate was not run; `TestSuite.run` takes the permission as a keyword."""
+    parameters = {"gold": {"code": "assert x == 1"}, "schema": {"code": "string"}, "types_metrics": {"string": "python_unit_testing"}}
+    write_lines(place / "t/x_eval.jsonl", {"instance_id": "tree", "evaluation": {"func": "tree_score", "parameters": parameters}})
+    text_submission(place / "trees", tree='{"code": "x = 1"}')
+    found = {}
+    for name, options, code in (("plain", "", 4), ("allowed", "--allow-programs", 4), ("walls", "--allow-programs --isolation none", 0)):
+        said(f"run trees --gold t -q --no-cache --jobs 1 --out {name} {options}", code=code)
+        found[name] = rows_of(place / name)["tree"]
+    assert [(found[name]["status"], found[name]["fault"]) for name in ("plain", "allowed")] == [("unscored", "NO_JAIL")] * 2
+    assert "--allow-programs" in found["plain"]["reason"]
+    assert "--allow-programs needs --isolation none" in found["allowed"]["reason"]
+    assert found["walls"]["score"] == 1
     import evalsuite
 
     (place / "cases.csv").write_text("input,reference_output\nset x,assert x == 1\n")
@@ -131,18 +132,3 @@ def test_suites(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Here and not above: a run in this process would not notice.
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
     assert evalsuite.score("python_unit_testing", "x = 1", gold="assert x == 1").official is None
-
-
-def test_behind_other_walls_there_is_no_jail(place: Path) -> None:
-    """A leaf of a tree that is judged by a program's tests: its worker can build no jail, so nobody judges it, and it is no 0."""
-    parameters = {"gold": {"code": "assert x == 1"}, "schema": {"code": "string"}, "types_metrics": {"string": "python_unit_testing"}}
-    write_lines(place / "t/x_eval.jsonl", {"instance_id": "tree", "evaluation": {"func": "tree_score", "parameters": parameters}})
-    text_submission(place / "trees", tree='{"code": "x = 1"}')
-    found = {}
-    for name, options, code in (("plain", "", 4), ("allowed", "--allow-programs", 4), ("walls", "--allow-programs --isolation none", 0)):
-        said(f"run trees --gold t -q --no-cache --jobs 1 --out {name} {options}", code=code)
-        found[name] = rows_of(place / name)["tree"]
-    assert [(found[name]["status"], found[name]["fault"]) for name in ("plain", "allowed")] == [("unscored", "NO_JAIL")] * 2
-    assert "--allow-programs" in found["plain"]["reason"]
-    assert "--allow-programs needs --isolation none" in found["allowed"]["reason"]
-    assert found["walls"]["score"] == 1

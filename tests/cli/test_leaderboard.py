@@ -22,15 +22,13 @@ FORMATS = ("board.md", "board.csv", "board.json", "board.html")
 WRITE_ALL = " ".join(f"-o {name}" for name in FORMATS)
 
 
-def make_place(folder: Path) -> None:
+@copy_of
+def place(folder: Path) -> None:
     """Gold of eight texts and three submissions, right on 6, 4 and 1 of them; a finished run with full marks, and its submission."""
     text_gold(folder / "gold", **GOLD)
     for name, right in (("subs/alice", 6), ("subs/bob", 4), ("subs/carol", 1), ("perfect", 8)):
         hand_in(folder / name, right)
     said("run perfect -q --isolation none --no-cache --out practice")
-
-
-place = copy_of(make_place)
 
 
 def hand_in(folder: Path, right: int) -> None:
@@ -121,10 +119,7 @@ def test_exchanged_files_give_nobody_elses_score(place: Path, monkeypatch: pytes
 
 
 def test_runs_and_folders_of_runs(place: Path) -> None:
-    """Runs are ranked without gold, with their metadata; other rules among them are refused, then forced and printed.
-
-    A folder that is named and holds nothing ends no ranking of runs either; alone it is an error.
-    """
+    """Runs are ranked without gold; other rules among them are refused, then forced; an empty folder beside them ends no ranking."""
     rank("subs")
     shutil.rmtree(place / "gold")
     assert rank(".evalsuite/runs -q") == "done: 3 submissions ranked (0 new, 0 reused, 3 runs)\n"
@@ -140,8 +135,8 @@ def test_runs_and_folders_of_runs(place: Path) -> None:
     assert "FORCED" in rank(".evalsuite/runs --force")
 
 
-def test_what_cannot_be_ranked_may_be_saved(place: Path) -> None:
-    """A run under other rules is found out when the new submissions are scored: they are saved, so the exit code is not 2."""
+def test_rules_are_not_mixed_up(place: Path) -> None:
+    """New submissions are saved though a run under other rules keeps them unranked; trees by default are not those by official rules."""
     rank("subs/alice")
     (run,) = (place / ".evalsuite" / "runs").iterdir()
     words = ("leaderboard", run, "subs/bob", "--rules", "strict", "--isolation", "none")
@@ -149,6 +144,12 @@ def test_what_cannot_be_ranked_may_be_saved(place: Path) -> None:
     assert done.returncode == 1
     assert "they differ in rules: official (1), strict (1); 1 new run saved in .evalsuite/runs (exit 1)" in done.stderr
     assert called(*words, cwd=place).returncode == 2
+    parameters = {"gold": {"a": 1, "b": "x"}, "schema": {"a": "integer", "b": "string"}}
+    write_lines(place / "trees" / "t_eval.jsonl", {"instance_id": "t", "evaluation": {"func": "tree_score", "parameters": parameters}})
+    text_submission(place / "s", t=json.dumps({"a": "1", "b": "x"}))
+    found = [ranked(f"s --gold trees {words}")[0]["score"] for words in ("", "--rules official") * 2]
+    assert found == [0.5, 0, 0.5, 0]
+    assert rank("s --gold trees --rules official -q") == "done: 1 submission ranked (0 new, 1 reused)\n"
 
 
 def forge(folder: Path) -> None:
@@ -158,8 +159,14 @@ def forge(folder: Path) -> None:
         shutil.copy(Path("practice") / name, folder / name)
 
 
-def test_a_run_handed_in_among_submissions_has_no_rank(place: Path) -> None:
-    """Who hands in a run instead of answers is a row with a fault, and is named; a folder of runs is still ranked as it is."""
+def test_runs_among_submissions(place: Path) -> None:
+    """A run handed in instead of answers has no rank and is named; a folder of submissions is no history, whatever lies in them."""
+    forge(place / "subs" / "carol")
+    assert "no runs in subs" in said("runs list --runs subs")
+    assert re.search(r"\b0\b", said("sql 'SELECT count(*) AS n FROM results' --runs subs"))
+    shutil.copy(place / "subs" / "carol" / "results_metadata.jsonl", place / "practice")
+    hand_in(place / "other", 8)
+    assert rank("other -q --runs .") == "done: 1 submission ranked (1 new, 0 reused)\n"
     forge(place / "subs" / "mallory")
     made = json.loads(rank("subs --json", code=1))
     assert [(row["name"], row["rank"]) for row in made["rows"]] == [("alice", 1), ("bob", 2), ("carol", 3), ("mallory", None)]
@@ -184,24 +191,21 @@ def test_no_command_takes_a_submission_for_a_run(place: Path) -> None:
         assert {path: path.read_bytes() for path in (place / "subs").rglob("*") if path.is_file()} == before, words
 
 
-def test_the_history_has_no_submissions(place: Path) -> None:
-    """A folder of submissions is no history, whatever lies in them: `runs list` and `sql` find nothing, a board scores anew."""
-    forge(place / "subs" / "carol")
-    assert "no runs in subs" in said("runs list --runs subs")
-    assert re.search(r"\b0\b", said("sql 'SELECT count(*) AS n FROM results' --runs subs"))
-    shutil.copy(place / "subs" / "carol" / "results_metadata.jsonl", place / "practice")
-    hand_in(place / "other", 8)
-    assert rank("other -q --runs .") == "done: 1 submission ranked (1 new, 0 reused)\n"
-
-
-def test_metadata_from_a_file(place: Path) -> None:
-    """The CSV's columns stand in the row and are kept with the new run; a name that is not there is said."""
+def test_metadata_and_anonymous_boards(place: Path) -> None:
+    """Columns of a CSV stand in the row and stay with the run; an anonymous board holds no name, path or metadata in any output."""
     (place / "models.csv").write_text("submission,model_name,team\nalice,gpt-x,red\nzed,y,blue\n")
     made = json.loads(rank("subs --json --metadata models.csv"))
     assert made["rows"][0]["metadata"] == {"model_name": "gpt-x", "team": "red"}
     assert made["notes"] == ["models.csv: no submission 'zed'"]
     kept = [json.loads(path.read_text())["metadata"] for path in (place / ".evalsuite" / "runs").glob("*alice/run.json")]
     assert kept == [{"model_name": "gpt-x", "team": "red"}]
+    (place / "models.csv").write_text("submission,model_name\nalice,gpt-secret\nzed,y\n")
+    (place / "subs" / "mallory").mkdir()
+    shown = rank(f"subs --anonymise --metadata models.csv {WRITE_ALL}", code=1)
+    texts = [shown, *((place / name).read_text() for name in FORMATS)]
+    for word in ("alice", "bob", "carol", "mallory", "zed", "gpt-secret", "subs", str(place)):
+        assert not any(word in text for text in texts), word
+    assert all("75.0" in text or "0.75" in text for text in texts)
 
 
 def test_hostile_names_in_every_format(place: Path) -> None:
@@ -221,24 +225,3 @@ def test_hostile_names_in_every_format(place: Path) -> None:
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
     assert "<img" not in markdown
     assert {row["name"] for row in json.loads((place / "board.json").read_text())["rows"]} >= {"a|b", "=1+1"}
-
-
-def test_anonymous_in_every_format(place: Path) -> None:
-    """No name, path or metadata of a submission in any output, on the terminal or in a file."""
-    (place / "models.csv").write_text("submission,model_name\nalice,gpt-secret\nzed,y\n")
-    (place / "subs" / "mallory").mkdir()
-    shown = rank(f"subs --anonymise --metadata models.csv {WRITE_ALL}", code=1)
-    texts = [shown, *((place / name).read_text() for name in FORMATS)]
-    for word in ("alice", "bob", "carol", "mallory", "zed", "gpt-secret", "subs", str(place)):
-        assert not any(word in text for text in texts), word
-    assert all("75.0" in text or "0.75" in text for text in texts)
-
-
-def test_trees_by_default_and_by_official_rules_are_not_mixed_up(place: Path) -> None:
-    """Trees score strictly unless rules are named; a run of the one is never taken for the other although their signatures agree."""
-    parameters = {"gold": {"a": 1, "b": "x"}, "schema": {"a": "integer", "b": "string"}}
-    write_lines(place / "trees" / "t_eval.jsonl", {"instance_id": "t", "evaluation": {"func": "tree_score", "parameters": parameters}})
-    text_submission(place / "s", t=json.dumps({"a": "1", "b": "x"}))
-    found = [ranked(f"s --gold trees {words}")[0]["score"] for words in ("", "--rules official") * 2]
-    assert found == [0.5, 0, 0.5, 0]
-    assert rank("s --gold trees --rules official -q") == "done: 1 submission ranked (0 new, 1 reused)\n"

@@ -158,10 +158,7 @@ def test_a_connection_is_opened_for_what_needs_a_query_alone(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_no_line_of_any_command_asks_the_network(tmp_path: Path) -> None:
-    """The same of the table of all commands, and of files in the layout snow.
-
-    Those that ask a judge do so of this machine, where the table says that it is.
-    """
+    """The same of the table of all commands, but for those that ask a judge on this machine, and of files in the layout snow."""
     lines = [shlex.split(command.line) for command in EVERY_LINE]
     for name in ("snow", "all"):
         (tmp_path / name).mkdir()

@@ -39,10 +39,7 @@ def test_values_and_copies(kind: type[Any]) -> None:
     assert other.c is first.c
     assert [one.name for one in fields(kind)] == ["a", "b", "c"]
     assert (first == kind(1), first == other, first == kind(2), hash(kind(1, "b", ())) == hash(kind(1, "b", ()))) == (
-        True,
-        False,
-        False,
-        True,
+        *(True, False, False, True),
     )
     assert repr(first) == f"{kind.__name__}(a=1, b='b', c=[])"
     with pytest.raises(AttributeError):
@@ -110,10 +107,7 @@ def test_options_do_what_they_do_in_the_standard_library(at: int) -> None:
         said.append(kind.__match_args__)
         said.append(repr(one).partition(" at 0x")[0].rpartition(".")[2])
         for job in (
-            lambda: hash(one) == hash(same),
-            lambda: setattr(one, "a", 5),
-            lambda: delattr(one, "a"),
-            lambda: kind() == one,
+            *(lambda: hash(one) == hash(same), lambda: setattr(one, "a", 5), lambda: delattr(one, "a"), lambda: kind() == one),
             lambda: kind(1) == one,
         ):
             try:
@@ -153,8 +147,8 @@ def test_defaults_of_what_is_passed_on(name: str) -> None:
     assert types.Problem(code="BAD_SPEC", message="m").blocks == {"official", "strict"}
 
 
-def test_records_that_travel_are_values() -> None:
-    """Equal ones have one hash, whatever form a field is stored in; a field of the class is the field itself."""
+def test_records_that_travel() -> None:
+    """Equal ones have one hash; further scorers make no score; an answer is a query by its type or one file's ending."""
     one, same, other = (types.Answer(instance_id="q", answer_type="answer", value="x", where=where) for where in ("a:1", "a:1", "a:2"))
     assert (one, hash(one)) == (same, hash(same))
     assert one != other
@@ -166,16 +160,8 @@ def test_records_that_travel_are_values() -> None:
         # A number, in a third of the memory of the text.
         assert (isinstance(stored.place.__get__(place), int), place.where) == (True, "a:1")
     assert types.Check.parameters is vars(types.Check)["parameters"]
-
-
-def test_the_checks_that_make_a_score() -> None:
-    """Those of further scorers do not."""
     checks = [types.Check(scorer=name, parameters={}, is_further=name == "b") for name in "abc"]
     assert types.GoldInstance(instance_id="q", checks=tuple(checks)).own_checks == (checks[0], checks[2])
-
-
-def test_answers_that_are_queries() -> None:
-    """By their type, or by the ending of one file; a text that ends in .sql is a text."""
     values = {"sql": "SELECT 1", "file": "a/Q.SQL", "answer": "q.sql", "files": ("q.sql",)}
     answers = [types.Answer(instance_id="q", answer_type=kind, value=value) for kind, value in values.items()]
     assert [answer.is_query for answer in answers] == [True, True, False, False]

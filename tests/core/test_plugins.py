@@ -1,21 +1,25 @@
-"""Custom scorers three ways: a marked function or a class in a file, a `python:` path in suite.yaml, an entry point."""
+"""Code that is imported on demand: custom scorers of a file, a suite or a package, and modules on their first use."""
 
 import json
 import re
 import shlex
 import shutil
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from evalsuite.core.errors import UntrustedPluginError
+from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.plugin_calls import is_trusted, trusting_plugins
 from evalsuite.gold.layouts import read_gold
 from tests.cli.test_run import called
 from tests.processes import finished
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 PLUGIN = '''
 from evalsuite.core.registry import scorer
@@ -97,8 +101,8 @@ def test_a_suite_names_its_scorers(place: Path) -> None:
     assert results(place)["a"]["score"] == 1
 
 
-def test_an_installed_package_brings_scorers(place: Path) -> None:
-    """An entry point of the group `evalsuite.scorers` is found by its name."""
+def test_installed_packages_and_verified_runs(place: Path) -> None:
+    """An entry point of `evalsuite.scorers` is found by its name; a run with a plugin is confirmed only with it."""
     site = place / "site"
     (site / "shouting-1.0.dist-info").mkdir(parents=True)
     (site / "shouting.py").write_text(PLUGIN)
@@ -106,6 +110,9 @@ def test_an_installed_package_brings_scorers(place: Path) -> None:
     (site / "shouting-1.0.dist-info" / "entry_points.txt").write_text("[evalsuite.scorers]\nshout_match = shouting:shout_match\n")
     code = f"import sys; sys.path.insert(0, {str(site)!r}); import evalsuite; print(evalsuite.score('shout_match', 'A', gold='a').official)"
     assert finished([sys.executable, "-c", code], check=True).stdout == "1.0\n"
+    assert called("run", "sub", "--gold", "gold", "--plugin", "my.py", "--out", "own", "--quiet", cwd=place).returncode == 0
+    codes = [called("verify", "own", *words, cwd=place).returncode for words in ((), ("--plugin", "my.py"))]
+    assert codes == [1, 0]
 
 
 WHOLE = '''
@@ -175,13 +182,6 @@ def test_a_clean_copy_of_gold_is_what_was_scored(place: Path) -> None:
     assert again.returncode == 0, again.stderr
 
 
-def test_a_run_with_a_plugin_is_verified_with_it(place: Path) -> None:
-    """Its scorers are known only where the plugin is named again: without it nothing is confirmed."""
-    assert called("run", "sub", "--gold", "gold", "--plugin", "my.py", "--out", "own", "--quiet", cwd=place).returncode == 0
-    codes = [called("verify", "own", *words, cwd=place).returncode for words in ((), ("--plugin", "my.py"))]
-    assert codes == [1, 0]
-
-
 def test_gold_is_read_without_its_plugins(place: Path) -> None:
     """Of a folder that the user did not name the suite is refused, or read without its plugin; named, it is executed."""
     (place / "gold" / "my.py").write_text(PLUGIN.replace("shout_match", "loud_match"))
@@ -217,3 +217,70 @@ def test_trust_ends_with_its_block(tmp_path: Path) -> None:
             assert trusted() == [True, True]
         assert trusted() == [True, False]
     assert trusted() == [False, False]
+
+
+met = threading.Event()
+
+
+PACKAGE = {"whole/__init__.py": "", "whole/below/__init__.py": "from .part import *\nname = 'own'", "whole/below/part.py": "name = 'part'"}
+
+
+@pytest.mark.parametrize(
+    ("files", "value", "is_whole"),
+    [
+        ({}, "part", False),
+        ({"whole/below/part.py": "from . import other\nname = other.name", "whole/below/other.py": "name = 'other'"}, "other", False),
+        ({"whole/below/part.py": "from . import k", "whole/below/__init__.py": "k = 1\nfrom .part import *\nname = 'own'"}, "own", True),
+        ({"whole/below/part.py": "title = 1"}, "own", True),
+        ({"whole/below/part.py": None, "whole/below/__init__.py": "name = 'own'"}, "own", True),
+        ({"whole/below/part.py": None, "whole/below/__init__.py": None}, None, False),
+        ({"whole/below/part.py": None, "whole/below/__init__.py": None, "whole/__init__.py": None}, None, False),
+    ],
+)
+def test_a_part_is_imported_without_its_package(
+    files: dict[str, str | None], value: str | None, is_whole: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What it has is taken from there; the package is imported where the part is missing, needs it or lacks the name."""
+    write_package(tmp_path, files, monkeypatch)
+    below = LazyModule("whole.below", "part")
+    if value is None:
+        with pytest.raises(ImportError, match="whole"):
+            _ = below.name
+    else:
+        assert below.name == value
+    assert ("whole.below" in sys.modules) is is_whole
+
+
+def test_references_and_threads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Another thread waits for the import that it meets; equal references are one key, one without a colon is the module."""
+    part = "import threading, time\nfrom tests.core import test_plugins\ntest_plugins.met.set()\ntime.sleep(0.05)\nname = 'part'"
+    write_package(tmp_path, {"whole/below/part.py": part, "whole/below/__init__.py": "name = 'own'"}, monkeypatch)
+
+    def other() -> str:
+        met.wait(60)
+        from whole.below import name  # type: ignore[import-not-found]
+
+        return str(name)
+
+    with ThreadPoolExecutor() as pool:
+        theirs = pool.submit(other)
+        assert LazyModule("whole.below", "part").name == "part"
+        assert theirs.result(60) == "own"
+    assert LazyModule("whole.below", "part").name == "own"
+    ref = ImportRef("colorsys:rgb_to_hls", "a colour")
+    assert {ref: 1}[ImportRef("colorsys:rgb_to_hls", "a colour")] == 1
+    assert ref not in (ImportRef("colorsys:rgb_to_hls"), ImportRef("colorsys", "a colour"), "colorsys:rgb_to_hls")
+    assert repr(ref) == "ImportRef('colorsys:rgb_to_hls', 'a colour')"
+    assert (ref.load(), ImportRef("colorsys").load()) == (sys.modules["colorsys"].rgb_to_hls, sys.modules["colorsys"])
+
+
+def write_package(folder: Path, changes: dict[str, str | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write `PACKAGE` with changed or absent files to a folder from which modules are imported."""
+    for place, text in (PACKAGE | changes).items():
+        if text is not None:
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            (folder / place).write_text(text)
+    monkeypatch.syspath_prepend(folder)
+    for name in ("whole", "whole.below", "whole.below.part", "whole.below.other"):
+        monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.delitem(sys.modules, name)

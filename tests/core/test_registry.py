@@ -12,39 +12,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pytest
 
-from evalsuite.core import registry
+from evalsuite.core import plugin_calls, registry
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError
 from evalsuite.core.import_ref import ImportRef
-from evalsuite.core.plugin_calls import (
-    PROGRAM_BUDGET,
-    PROGRAMS_ALLOWED,
-    OfficialError,
-    ProgramBudget,
-    allowing_programs,
-    is_share,
-    late_strict,
-    official_only,
-    report_official,
-    score_of,
-    with_raw,
-)
-from evalsuite.core.registry import (
-    SHARE,
-    Case,
-    FunctionBatch,
-    PluginBatch,
-    Problem,
-    Registry,
-    Scorer,
-    UnknownScorerError,
-    are_rows,
-    check_parameters,
-    fits,
-    readable,
-    refuse_broken,
-    scorer,
-)
 from evalsuite.core.scores import Within
 from evalsuite.core.types import BROKEN_RECORD, Fault, Score
 from evalsuite.scorers import SCORERS
@@ -55,8 +26,7 @@ TYPES: list[tuple[Any, str, list[Any], list[Any]]] = [
     (int, "integer", [0, -3], [1.0, True, "1", None]),
     (float, "number", [0, 1.5], [False, "1.5", None]),
     (bool, "true or false", [True, False], [1, 0, "true"]),
-    (None, "null", [None], [0, "", False]),
-    (Any, "anything", [None, 1, "x", [1]], []),
+    *((None, "null", [None], [0, "", False]), (Any, "anything", [None, 1, "x", [1]], [])),
     (Literal["a", 3], "'a' or 3", ["a", 3], ["b", None, 4]),
     (str | None, "text or null", ["", None], [0]),
     (list[int], "list of integer", [[], [1], (1,)], [[1.0], [True], 1, "1"]),
@@ -65,9 +35,7 @@ TYPES: list[tuple[Any, str, list[Any], list[Any]]] = [
     (dict[str, float], "object of number", [{}, {"a": 1}], [{"a": "1"}, {1: 1}, [1]]),
     (Annotated[int, Within(-1, 10**6)] | None, "integer from -1 to 1000000 or null", [-1, 10**6, None], [-2, 10**6 + 1, 0.5, True]),
     (
-        dict[str, Annotated[float, Within(0)]],
-        "object of number of at least 0",
-        [{"a": 0}],
+        *(dict[str, Annotated[float, Within(0)]], "object of number of at least 0", [{"a": 0}]),
         [{"a": -0.1}, {"a": math.nan}, {"a": math.inf}, 1],
     ),
     (Mapping[str, float], "object of number", [{}, {"a": 1}], [{"a": "1"}, [], "a"]),
@@ -77,19 +45,19 @@ TYPES: list[tuple[Any, str, list[Any], list[Any]]] = [
 @pytest.mark.parametrize(("annotation", "words", "right", "wrong"), TYPES)
 def test_types_of_json_values(annotation: Any, words: str, right: list[Any], wrong: list[Any]) -> None:
     """A truth value is no number, an integer is; a list or an object is of its type if all its values are."""
-    assert [value for value in right if not fits(value, annotation)] == []
-    assert [value for value in wrong if fits(value, annotation)] == []
+    assert [value for value in right if not registry.fits(value, annotation)] == []
+    assert [value for value in wrong if registry.fits(value, annotation)] == []
     expected = "null" if annotation is None else words
-    assert readable(type(None) if annotation is None else annotation) == expected
+    assert registry.readable(type(None) if annotation is None else annotation) == expected
 
 
-@scorer(reads="text", validate=lambda parameters: [Problem(code="BAD_SPEC", message=f"saw {sorted(parameters)}")])
+@registry.scorer(reads="text", validate=lambda parameters: [registry.Problem(code="BAD_SPEC", message=f"saw {sorted(parameters)}")])
 def by_size(prediction: str, *, gold: str | list[str], size: int = 3) -> Score:
     """A scorer with one parameter that must be given."""
     return Score(official=float(len(prediction) == size))
 
 
-ENTRY = Scorer(name="by_size", function=by_size, marker=by_size.__evalsuite__, summary="")  # type: ignore[attr-defined]
+ENTRY = registry.Scorer(name="by_size", function=by_size, marker=by_size.__evalsuite__, summary="")  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -106,37 +74,32 @@ ENTRY = Scorer(name="by_size", function=by_size, marker=by_size.__evalsuite__, s
     ],
 )
 def test_problems_of_parameters(parameters: dict[str, Any], messages: list[str], blocks: list[int]) -> None:
-    """An unknown one blocks the official rules alone; the scorer's own validation sees those of the right type, if strict is possible.
-
-    Each problem has its place; a parameter that gets its value later is not looked at.
-    """
-    found = check_parameters(ENTRY, parameters, where="eval.jsonl:4")
+    """Unknown ones block official alone, others both, each with its place; what gets its value later is not looked at."""
+    found = registry.check_parameters(ENTRY, parameters, where="eval.jsonl:4")
     assert [problem.message for problem in found] == messages
     assert [len(problem.blocks) for problem in found] == blocks
     assert {problem.where for problem in found} == {"eval.jsonl:4"}
     assert [problem.hint for problem in found if "sise" in problem.message] == ["did you mean 'size'?"] * ("sise" in parameters)
-    later = check_parameters(ENTRY, {**parameters, "size": "?"}, later=("size", "sise"))
+    later = registry.check_parameters(ENTRY, {**parameters, "size": "?"}, later=("size", "sise"))
     assert all("size" not in problem.message.partition("by_size")[0] and "sise" not in problem.message for problem in later)
 
 
-def test_parameters_that_have_a_meaning_elsewhere() -> None:
-    """A scorer may have a parameter of its own under such a name."""
+def test_parameters_and_places_of_their_own() -> None:
+    """A scorer may have a parameter of such a name; what its validation says of a place goes before the check's."""
 
     def own(prediction: str, *, result: int, database: int) -> Score:
         return Score(official=1.0)
 
     entry = replace(ENTRY, function=own)
-    assert [one.message for one in check_parameters(entry, {"result": "x", "database": "x"})] == [
+    assert [one.message for one in registry.check_parameters(entry, {"result": "x", "database": "x"})] == [
         "parameter 'result' of by_size must be integer, found str",
         "parameter 'database' of by_size must be integer, found str",
     ]
-    assert [one.message for one in check_parameters(entry, {"result": 1, "database": 2})] == ["saw ['database', 'result']"]
-
-
-def test_a_problem_keeps_its_own_place() -> None:
-    """What the scorer's validation says of a place comes before that of the check."""
-    placed = replace(ENTRY.marker, validate=lambda _: [Problem(code="BAD_SPEC", message="m", where="other:1")])
-    assert [one.where for one in check_parameters(replace(ENTRY, marker=placed), {"gold": "x"}, where="eval.jsonl:4")] == ["other:1"]
+    assert [one.message for one in registry.check_parameters(entry, {"result": 1, "database": 2})] == ["saw ['database', 'result']"]
+    placed = replace(ENTRY.marker, validate=lambda _: [registry.Problem(code="BAD_SPEC", message="m", where="other:1")])
+    assert [one.where for one in registry.check_parameters(replace(ENTRY, marker=placed), {"gold": "x"}, where="eval.jsonl:4")] == [
+        "other:1"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -148,43 +111,15 @@ def test_a_problem_keeps_its_own_place() -> None:
         ([{"n": 1, "share": 0.5, "name": "x"}, {"n": True, "share": 0.5, "name": "x"}], False),
         ([{"n": 1, "share": 1.5, "name": "x"}], False),
         ([{"n": 1, "share": -0.1, "name": "x"}], False),
-        ([{"n": 1, "share": 0.1}], False),
-        ([["n", 1]], False),
-        (["row"], False),
-        ({"n": 1, "share": 0.1, "name": "x"}, False),
+        *(([{"n": 1, "share": 0.1}], False), ([["n", 1]], False), (["row"], False), ({"n": 1, "share": 0.1, "name": "x"}, False)),
         (None, False),
     ],
 )
 def test_rows_of_details(rows: Any, right: bool) -> None:
     """Objects with a value of the right type for each key; a count is at least 0, a share from 0 to 1 or null."""
-    assert are_rows(rows, {"n": int, "share": SHARE, "name": str}) is right
+    assert registry.are_rows(rows, {"n": int, "share": registry.SHARE, "name": str}) is right
     bounds = [{"n": 0, "share": value, "name": "x"} for value in (0, 1)]
-    assert are_rows(bounds, {"n": int, "share": SHARE, "name": str})
-
-
-def test_broken_records_of_a_tree() -> None:
-    """A plugin's tree scorer gets no blank lines, and never a record that could not be read; a key of that name among others is data."""
-    blank, broken = {BROKEN_RECORD: {}}, {BROKEN_RECORD: {"cause": "no value", "line": 7}}
-    for value, kept in (
-        (3, 3),
-        ({"a": 1}, {"a": 1}),
-        (blank, blank),
-        ([1, "x", [BROKEN_RECORD], {"a": 1}, blank], [1, "x", [BROKEN_RECORD], {"a": 1}]),
-        ([{BROKEN_RECORD: {"cause": "x"}, "a": 1}], []),
-        ([{BROKEN_RECORD: "cause"}], []),
-    ):
-        assert refuse_broken(value) == kept
-    seen: list[Any] = []
-    marked = scorer(reads="tree")(lambda prediction: Score(official=float(seen.append(prediction) is None)))
-    foreign = Scorer(name="mine", function=marked, marker=marked.__evalsuite__, summary="", is_foreign=True)  # type: ignore[attr-defined]
-    assert (foreign.score([1, blank]).official, seen) == (1.0, [[1]])
-    all_of = replace(foreign, function=lambda *arguments: Score(official=float(seen.append(arguments) is None)))
-    assert (all_of.score(1, 2, 3).official, seen.pop()) == (1.0, (1, 2, 3))
-    assert (replace(foreign, is_foreign=False).score([blank]).official, seen) == (1.0, [[1], [blank]])
-    for value in (broken, [1, broken]):
-        with pytest.raises(FaultError, match="line 7: no value") as refused:
-            foreign.score(value)
-        assert refused.value.fault.code == "BAD_JSON"
+    assert registry.are_rows(bounds, {"n": int, "share": registry.SHARE, "name": str})
 
 
 OTHER_RANGE = "; range=None in @scorer keeps its own scale, range=(low, high) names another"
@@ -193,8 +128,7 @@ OTHER_RANGE = "; range=None in @scorer keeps its own scale, range=(low, high) na
 @pytest.mark.parametrize(
     ("value", "ends", "expected"),
     [
-        (0.25, (0, 1), (0.25, "mine says 0.25", {})),
-        (True, (0, 1), (1.0, "mine says 1", {})),
+        *((0.25, (0, 1), (0.25, "mine says 0.25", {})), (True, (0, 1), (1.0, "mine says 1", {}))),
         (np.float32(0.5), (0, 1), (0.5, "mine says 0.5", {})),
         (SimpleNamespace(score=3, category=SimpleNamespace(name="good")), (1, 5), (0.5, "mine says 3", {"category": "good", "raw": 3.0})),
         (SimpleNamespace(score=0, category="poor"), (0, 1), (0.0, "mine says 0", {"category": "poor"})),
@@ -237,45 +171,68 @@ def test_values_of_a_plugin(value: Any, ends: tuple[float, float] | None, expect
     """A number between the ends is a share of them, on a scale of its own it has no score; anything else names what came."""
     if isinstance(expected, str):
         with pytest.raises(FaultError) as refused:
-            score_of("mine", value, ends)
+            plugin_calls.score_of("mine", value, ends)
         assert (refused.value.fault.code, str(refused.value)) == ("SCORER_ERROR", expected)
         return
-    found = score_of("mine", value, ends)
+    found = plugin_calls.score_of("mine", value, ends)
     assert (found.official, found.reason, found.details) == expected
     assert (found.strict, found.fault, found.strict_fault) == (found.official, None, None)
 
 
-def test_scores_of_a_plugin() -> None:
-    """Details become JSON; a verdict without a value has a fault, unless the value is on a scale of its own."""
+def test_scores_and_broken_records_of_a_plugin() -> None:
+    """Details become JSON, no value is a fault unless it is on its own scale; no tree has a record that could not be read."""
     silent = Fault(code="SCORER_ERROR", detail="mine gave no value")
     late = Fault(code="TIMEOUT")
     whole = Score(official=0.5, strict=None, reason="r", strict_reason="s", flip="f", details={"at": Path("x"), "n": math.nan})
-    assert score_of("mine", whole) == replace(whole, strict_fault=silent, details={"at": "x", "n": "NaN"})
-    assert score_of("mine", Score(official=None, strict=1.0)).fault == silent
-    assert score_of("mine", Score(official=None, details={"raw": None}), None).fault == silent
-    assert score_of("mine", replace(whole, official=None, fault=late, strict_fault=late)).fault == late
+    assert plugin_calls.score_of("mine", whole) == replace(whole, strict_fault=silent, details={"at": "x", "n": "NaN"})
+    assert plugin_calls.score_of("mine", Score(official=None, strict=1.0)).fault == silent
+    assert plugin_calls.score_of("mine", Score(official=None, details={"raw": None}), None).fault == silent
+    assert plugin_calls.score_of("mine", replace(whole, official=None, fault=late, strict_fault=late)).fault == late
     raw = Score(official=None, details={"raw": 3})
-    assert (score_of("mine", raw, None), score_of("mine", raw).fault, score_of("mine", replace(raw, details={}), None).fault) == (
+    assert (
+        plugin_calls.score_of("mine", raw, None),
+        plugin_calls.score_of("mine", raw).fault,
+        plugin_calls.score_of("mine", replace(raw, details={}), None).fault,
+    ) == (
         raw,
         silent,
         silent,
     )
-    assert score_of("mine", replace(raw, fault=late), None).strict_fault == silent
-    assert with_raw("mine", 0.25).details == {"raw": 0.25}
-    assert with_raw("mine", SimpleNamespace(score=1, category="good")).details == {"raw": 1.0, "category": "good"}
+    assert plugin_calls.score_of("mine", replace(raw, fault=late), None).strict_fault == silent
+    assert plugin_calls.with_raw("mine", 0.25).details == {"raw": 0.25}
+    assert plugin_calls.with_raw("mine", SimpleNamespace(score=1, category="good")).details == {"raw": 1.0, "category": "good"}
+    blank, broken = {BROKEN_RECORD: {}}, {BROKEN_RECORD: {"cause": "no value", "line": 7}}
+    for value, kept in (
+        *((3, 3), ({"a": 1}, {"a": 1}), (blank, blank)),
+        ([1, "x", [BROKEN_RECORD], {"a": 1}, blank], [1, "x", [BROKEN_RECORD], {"a": 1}]),
+        ([{BROKEN_RECORD: {"cause": "x"}, "a": 1}], []),
+        ([{BROKEN_RECORD: "cause"}], []),
+    ):
+        assert registry.refuse_broken(value) == kept
+    seen: list[Any] = []
+    marked = registry.scorer(reads="tree")(lambda prediction: Score(official=float(seen.append(prediction) is None)))
+    foreign = registry.Scorer(name="mine", function=marked, marker=marked.__evalsuite__, summary="", is_foreign=True)  # type: ignore[attr-defined]
+    assert (foreign.score([1, blank]).official, seen) == (1.0, [[1]])
+    all_of = replace(foreign, function=lambda *arguments: Score(official=float(seen.append(arguments) is None)))
+    assert (all_of.score(1, 2, 3).official, seen.pop()) == (1.0, (1, 2, 3))
+    assert (replace(foreign, is_foreign=False).score([blank]).official, seen) == (1.0, [[1], [blank]])
+    for value in (broken, [1, broken]):
+        with pytest.raises(FaultError, match="line 7: no value") as refused:
+            foreign.score(value)
+        assert refused.value.fault.code == "BAD_JSON"
 
 
-def test_markers_of_scorers() -> None:
-    """What they validate and whether they ask is their own; a foreign one that fails is a problem, ours raises."""
+def test_markers_and_contexts() -> None:
+    """A foreign scorer that fails is a problem, ours raises; permission and time of programs end with their block."""
     for options, why in (({"range": (1.0, 1.0)}, "range cannot be"), ({"reads": "mind"}, "reads cannot be 'mind'")):
         with pytest.raises(UsageError, match=why):
-            scorer(**{"reads": "text", **options})
-    made = scorer(reads="text", direction="lower", range=None)(lambda _: Score(official=1.0)).__evalsuite__  # type: ignore[attr-defined]
+            registry.scorer(**{"reads": "text", **options})
+    made = registry.scorer(reads="text", direction="lower", range=None)(lambda _: Score(official=1.0)).__evalsuite__  # type: ignore[attr-defined]
     assert (made.direction, made.raw_direction, made.range) == ("lower", "lower", None)
-    other = scorer(reads="text", direction="lower", raw_direction="higher")(lambda _: Score(official=1.0))
+    other = registry.scorer(reads="text", direction="lower", raw_direction="higher")(lambda _: Score(official=1.0))
     assert other.__evalsuite__.raw_direction == "higher"  # type: ignore[attr-defined]
 
-    def entry(is_foreign: bool = True, **options: Any) -> Scorer:
+    def entry(is_foreign: bool = True, **options: Any) -> registry.Scorer:
         return replace(ENTRY, marker=replace(ENTRY.marker, **{"validate": None, **options}), is_foreign=is_foreign)
 
     for is_foreign in (True, False):
@@ -289,26 +246,26 @@ def test_markers_of_scorers() -> None:
         ("SCORER_ERROR", "by_size: validate raised ZeroDivisionError")
     ]
     strange = entry(validate=lambda _: ["no"]).problems({})  # type: ignore[arg-type, list-item, return-value]
-    assert strange == [Problem(code="SCORER_ERROR", message="by_size: validate gave str, expected a Problem")]
-
-
-def test_contexts_end_with_their_block() -> None:
-    """Permission and time of programs, and the early end of a scorer, are those of the innermost block, and gone after it."""
-    assert (PROGRAMS_ALLOWED.get(), PROGRAM_BUDGET.get(), ProgramBudget().seconds) == (False, None, math.inf)
-    with allowing_programs(True, seconds=5):
-        outer = PROGRAM_BUDGET.get()
+    assert strange == [registry.Problem(code="SCORER_ERROR", message="by_size: validate gave str, expected a Problem")]
+    assert (plugin_calls.PROGRAMS_ALLOWED.get(), plugin_calls.PROGRAM_BUDGET.get(), plugin_calls.ProgramBudget().seconds) == (
+        False,
+        None,
+        math.inf,
+    )
+    with plugin_calls.allowing_programs(True, seconds=5):
+        outer = plugin_calls.PROGRAM_BUDGET.get()
         assert outer is not None
-        with allowing_programs(False):
-            assert (PROGRAMS_ALLOWED.get(), PROGRAM_BUDGET.get()) == (False, outer)
-        assert (PROGRAMS_ALLOWED.get(), outer.seconds) == (True, 5)
-    assert (PROGRAMS_ALLOWED.get(), PROGRAM_BUDGET.get()) == (False, None)
+        with plugin_calls.allowing_programs(False):
+            assert (plugin_calls.PROGRAMS_ALLOWED.get(), plugin_calls.PROGRAM_BUDGET.get()) == (False, outer)
+        assert (plugin_calls.PROGRAMS_ALLOWED.get(), outer.seconds) == (True, 5)
+    assert (plugin_calls.PROGRAMS_ALLOWED.get(), plugin_calls.PROGRAM_BUDGET.get()) == (False, None)
     score = Score(official=1.0, strict=0.5, reason="r")
-    assert report_official(score) is score
-    with official_only(), pytest.raises(OfficialError, match="r") as ended:
-        report_official(score)
+    assert plugin_calls.report_official(score) is score
+    with plugin_calls.official_only(), pytest.raises(plugin_calls.OfficialError, match="r") as ended:
+        plugin_calls.report_official(score)
     assert ended.value.score is score
-    assert report_official(score) is score
-    late = late_strict(score)
+    assert plugin_calls.report_official(score) is score
+    late = plugin_calls.late_strict(score)
     assert (late.official, late.strict, late.strict_fault and late.strict_fault.code) == (1.0, None, "TIMEOUT")
 
 
@@ -324,38 +281,30 @@ class Recorder:
         return [float(text) for text in predictions if text]
 
 
-def test_a_batch_is_run_once() -> None:
-    """All answers together, equal ones in order; without any gold there is no list of it."""
+def test_batches() -> None:
+    """All answers are run together, a bad one costs only its own; values beyond 1 are on their own scale; so with functions."""
     made = Recorder()
-    batch = PluginBatch("mine", made)
+    batch = registry.PluginBatch("mine", made)
     for text in ("0.5", "1", "0.5"):
         batch.add(text, {"gold": None, "question": "q", "other": 1})
-    assert [batch.value_of(Case(prediction=text, question="q")) for text in ("1", "0.5", "0.5")] == [1, 0.5, 0.5]
+    assert [batch.value_of(registry.Case(prediction=text, question="q")) for text in ("1", "0.5", "0.5")] == [1, 0.5, 0.5]
     assert made.calls == [(["0.5", "1", "0.5"], None, ["q"] * 3, [""] * 3)]
     assert batch.is_within
-    assert batch.value_of(Case(prediction="7", gold="g", context="c")) == 7
+    assert batch.value_of(registry.Case(prediction="7", gold="g", context="c")) == 7
     assert (made.calls[1:], batch.is_within) == ([(["7"], ["g"], [""], ["c"])], False)
-
-
-def test_a_batch_that_fails_is_run_one_by_one() -> None:
-    """A bad answer, and one value too few, cost only their own; values outside [0, 1] are on a scale of their own."""
     made = Recorder()
-    batch = PluginBatch("mine", made)
+    batch = registry.PluginBatch("mine", made)
     for text in ("x", "0.25", ""):
         batch.add(text, {"gold": "g"})
-    assert batch.value_of(Case(prediction="0.25", gold="g")) == 0.25
+    assert batch.value_of(registry.Case(prediction="0.25", gold="g")) == 0.25
     with pytest.raises(FaultError, match="run_batch gave 0 values for 1 answer"):
-        batch.value_of(Case(prediction="", gold="g"))
+        batch.value_of(registry.Case(prediction="", gold="g"))
     assert [len(call[0]) for call in made.calls] == [3, 1, 1]
-    wide = PluginBatch("mine", Recorder)
+    wide = registry.PluginBatch("mine", Recorder)
     for text in ("2", "0.5"):
         wide.add(text, {})
-    assert (wide.value_of(Case(prediction="0.5")), wide.is_within) == (0.5, False)
-
-
-def test_a_function_as_a_batch() -> None:
-    """It is called with each answer and its gold, or None."""
-    batch = FunctionBatch(lambda text, gold: (text, gold))
+    assert (wide.value_of(registry.Case(prediction="0.5")), wide.is_within) == (0.5, False)
+    batch = registry.FunctionBatch(lambda text, gold: (text, gold))
     assert batch.run_batch(["a", "b"], ["x", None], []) == [("a", "x"), ("b", None)]
     assert batch.run_batch(["a", "b"], None) == [("a", None), ("b", None)]
 
@@ -391,13 +340,13 @@ class Length:
 
 
 @pytest.fixture
-def own() -> Registry:
+def own() -> registry.Registry:
     """A registry with one bundled scorer."""
     bundled = {"string_match": SCORERS.bundled["string_match"]}
-    return Registry(bundled, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.nothing")
+    return registry.Registry(bundled, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.nothing")
 
 
-def test_scorers_of_a_file(own: Registry, tmp_path: Path) -> None:
+def test_scorers_of_a_file(own: registry.Registry, tmp_path: Path) -> None:
     """Functions and classes under their own names, in another process by the same names; the file's code is in the hash."""
     file = tmp_path / "my.py"
     file.write_text(PLUGIN)
@@ -408,8 +357,8 @@ def test_scorers_of_a_file(own: Registry, tmp_path: Path) -> None:
     assert (own.plugin_batch("loud"), own.plugin_batch("string_match")) == (None, None)
     batch = own.plugin_batch("length")
     assert batch is not None
-    assert [batch.value_of(Case(prediction=text)) for text in ("ab", "a")] == [1.0, 0.0]
-    other = Registry(own.bundled, metric_scorer=ImportRef("x:y"), group="evalsuite.nothing")
+    assert [batch.value_of(registry.Case(prediction=text)) for text in ("ab", "a")] == [1.0, 0.0]
+    other = registry.Registry(own.bundled, metric_scorer=ImportRef("x:y"), group="evalsuite.nothing")
     other.register_all(own.registered_plugins(), {})
     assert other.names() == own.names()
     for name, attribute, summary in (("plain", "helper", "Neither this nor"), ("long", "Length", "a plugin's scorer")):
@@ -425,7 +374,7 @@ def test_scorers_of_a_file(own: Registry, tmp_path: Path) -> None:
     assert own.code_hash(["loud"]) != before
 
 
-def test_the_code_of_an_object_of_this_process(own: Registry) -> None:
+def test_the_code_of_an_object_of_this_process(own: registry.Registry) -> None:
     """A function counts by its source, an object by that of its class and by its simple attributes."""
 
     class Base:
@@ -453,7 +402,7 @@ def test_the_code_of_an_object_of_this_process(own: Registry) -> None:
     assert len({*hashes}) == 5
 
 
-def test_a_file_edited_between_two_calls_runs_as_it_is(own: Registry, tmp_path: Path) -> None:
+def test_a_file_edited_between_two_calls_runs_as_it_is(own: registry.Registry, tmp_path: Path) -> None:
     """Even if size and time are the same (Python then takes its compiled file); a call and its workers keep the code it began with."""
     file = tmp_path / "my.py"
 
@@ -467,7 +416,7 @@ def test_a_file_edited_between_two_calls_runs_as_it_is(own: Registry, tmp_path: 
     assert score_of_call("True or 1") == 1
     plugins = [*own.registered_plugins()]
     assert score_of_call("False + 0") == 0
-    worker = Registry(own.bundled, metric_scorer=ImportRef("x:y"), group="evalsuite.nothing")
+    worker = registry.Registry(own.bundled, metric_scorer=ImportRef("x:y"), group="evalsuite.nothing")
     worker.register_all(plugins, {})
     assert worker.load("loud").score("x", gold="x").official == 1
 
@@ -475,12 +424,9 @@ def test_a_file_edited_between_two_calls_runs_as_it_is(own: Registry, tmp_path: 
 @pytest.mark.parametrize("module", ["neighbour.py", "neighbour/__init__.py"])
 @pytest.mark.parametrize("folders", [("a", "b"), ("a", "a/b"), ("b/a", "b")])
 def test_a_neighbour_of_a_plugin_is_that_of_its_folder(
-    own: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: tuple[str, str], module: str
+    own: registry.Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: tuple[str, str], module: str
 ) -> None:
-    """Modules of one name next to two plugins are two, and the next call imports an edited one again, also of the same size and time.
-
-    A folder of one plugin may be in that of the other.
-    """
+    """Modules of one name next to two plugins are two, one folder in the other or not; an edited one is imported again."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     head = "import sys\nsys.path.insert(0, __file__.removesuffix('my.py'))\nimport neighbour\n"
     for folder, value in zip(folders, (1, 0), strict=True):
@@ -514,17 +460,14 @@ def test_a_neighbour_of_a_plugin_is_that_of_its_folder(
         ("raise BaseException\n", "my.py:1: BaseException"),
         ("\nx = '\0'\n", "my.py:1: "),
         ("from evalsuite import scorer\n@scorer\ndef x(p): ...\n", "my.py:2: TypeError: scorer() takes 0 positional"),
-        (
-            "from evalsuite.core.registry import scorer\n\nscorer(reads='nothing')\n",
-            "my.py:3: reads cannot be 'nothing'",
-        ),
+        ("from evalsuite.core.registry import scorer\n\nscorer(reads='nothing')\n", "my.py:3: reads cannot be 'nothing'"),
         (
             "from evalsuite.core.registry import scorer\n@scorer(reads='text')\ndef odd(prediction: 'Absent'): ...\n",
             "odd: its signature raised NameError",
         ),
     ],
 )
-def test_files_that_fail(own: Registry, tmp_path: Path, text: str, why: str) -> None:
+def test_files_that_fail(own: registry.Registry, tmp_path: Path, text: str, why: str) -> None:
     """The line of the file and the error; an annotation is looked up when the scorer is loaded."""
     file = tmp_path / "my.py"
     file.write_text(text)
@@ -539,7 +482,7 @@ def test_files_that_fail(own: Registry, tmp_path: Path, text: str, why: str) -> 
         own.load_file(tmp_path / "my.txt")
 
 
-def test_a_file_may_only_have_parts(own: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_may_only_have_parts(own: registry.Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A comparator of trees makes a file a plugin, known to workers by its path: files of one name in two folders are two."""
     monkeypatch.setattr(registry, "PART_MODULES", set())
     files = [tmp_path / "near.py", tmp_path / "far" / "near.py"]
@@ -548,7 +491,9 @@ def test_a_file_may_only_have_parts(own: Registry, tmp_path: Path, monkeypatch: 
         file.write_text("from evalsuite.core import registry\nregistry.PART_MODULES.add(__name__)\n")
         assert own.load_file(file) == []
     assert [*own.additions.parts.values()] == files
-    other = Registry(own.bundled, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.nothing")
+    other = registry.Registry(
+        own.bundled, metric_scorer=ImportRef("evalsuite.scorers.metrics.scorer:metric_scorer"), group="evalsuite.nothing"
+    )
     other.register_all(own.registered_plugins(), {"near": {"bleu": {}}})
     assert (other.additions.parts, other.additions.metrics) == (own.additions.parts, {"near": {"bleu": {}}})
     assert len(registry.PART_MODULES) == 2
@@ -557,8 +502,17 @@ def test_a_file_may_only_have_parts(own: Registry, tmp_path: Path, monkeypatch: 
     assert own.load_file(files[0]) == []
 
 
-def test_a_class_with_values_of_its_own_scale(own: Registry, tmp_path: Path) -> None:
-    """One answer alone is a share, with its value in `raw`; in a batch with values beyond 1 all are on their own scale."""
+def test_metrics_and_classes_with_options_of_their_own(own: registry.Registry, tmp_path: Path) -> None:
+    """A wrong option is an error at once; of a class one value alone is a share, beyond 1 all are on their own scale."""
+    with pytest.raises(EvalsuiteError, match="unknown option 'ordr'"):
+        own.register_metric("near", {"chrf": {"ordr": 1}})
+    assert own.names() == ["string_match"]
+    values = []
+    for order in (1, 6, 6):
+        own.register_metric("near", {"chrf": {"char_order": order}})
+        values.append(own.load("near").score("the cat", gold="the hat").official)
+    assert values[0] > values[1] == values[2]
+    assert (own.load("near").is_foreign, own.code_hash(["near"])) == (False, "")
     file = tmp_path / "my.py"
     file.write_text(PLUGIN.replace("float(len(text) > 1)", "len(text) / 2"))
     own.load_file(file)
@@ -572,46 +526,7 @@ def test_a_class_with_values_of_its_own_scale(own: Registry, tmp_path: Path) -> 
     assert [length.score(text, batch).details for text in ("a", "abc")] == [{"raw": 0.5}, {"raw": 1.5}]
 
 
-def test_names_that_are_taken(own: Registry, tmp_path: Path) -> None:
-    """By a bundled scorer, another file, or another scorer; and what a file does not define."""
-    for name in ("my.py", "other.py"):
-        (tmp_path / name).write_text(PLUGIN)
-    own.register("mine", tmp_path / "my.py", "loud")
-    for name, file, attribute, why in (
-        ("string_match", "my.py", "loud", "is a bundled scorer's"),
-        ("mine", "other.py", "loud", "already registers a scorer 'mine'"),
-        ("mine", "my.py", "Length", "already registers a scorer 'mine'"),
-        ("more", "my.py", "quiet", "does not define 'quiet'"),
-    ):
-        with pytest.raises(UsageError, match=why):
-            own.register(name, tmp_path / file, attribute)
-    for name in ("string_match", "mine"):
-        with pytest.raises(UsageError, match="is taken by another scorer"):
-            own.register_metric(name, {"bleu": {}})
-    with pytest.raises(UnknownScorerError) as unknown:
-        own.load("string_mach")
-    assert unknown.value.hint == "did you mean 'string_match'?"
-    with pytest.raises(UsageError, match="no such plugin file"):
-        own.load_file(tmp_path / "absent.py")
-    (tmp_path / "empty.py").write_text("x = 1\n")
-    with pytest.raises(UsageError, match="contains no scorer"):
-        own.load_file(tmp_path / "empty.py")
-
-
-def test_metrics_with_their_options(own: Registry) -> None:
-    """A wrong option is an error when it is registered; the options of another suite replace those of the first."""
-    with pytest.raises(EvalsuiteError, match="unknown option 'ordr'"):
-        own.register_metric("near", {"chrf": {"ordr": 1}})
-    assert own.names() == ["string_match"]
-    values = []
-    for order in (1, 6, 6):
-        own.register_metric("near", {"chrf": {"char_order": order}})
-        values.append(own.load("near").score("the cat", gold="the hat").official)
-    assert values[0] > values[1] == values[2]
-    assert (own.load("near").is_foreign, own.code_hash(["near"])) == (False, "")
-
-
-def test_scorers_made_in_this_process(own: Registry) -> None:
+def test_scorers_made_in_this_process(own: registry.Registry) -> None:
     """A function or an object with `run_batch`, the newest under a name; a class, a number and a bundled name are none."""
 
     def same(prediction: str, gold: str) -> float:
@@ -632,7 +547,7 @@ def test_scorers_made_in_this_process(own: Registry) -> None:
             own.register_object(value)
     with own.using({"other": same}):
         assert (own.names(), own.load("other").function("x", gold="x").official) == (["string_match", "other"], 1.0)
-        with own.using({}), pytest.raises(UnknownScorerError):
+        with own.using({}), pytest.raises(registry.UnknownScorerError):
             own.load("other")
         assert "other" in own.names()
     assert own.names() == ["string_match", "same"]
@@ -641,8 +556,8 @@ def test_scorers_made_in_this_process(own: Registry) -> None:
     assert own.code_hash(["same"]) != size
 
 
-def test_scorers_of_an_installed_package(own: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its version is in the hash; a package that fails when it is imported is named."""
+def test_installed_packages_and_names_that_are_taken(own: registry.Registry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A package's version is in the hash, one that fails is named; names of other scorers are taken, absent ones said."""
     version = SimpleNamespace(version="1")
     good = SimpleNamespace(name="theirs", value="pack:f", dist=version, load=lambda: by_size)
     bad = SimpleNamespace(name="broken", value="pack:g", dist=None, load=lambda: 1 / 0)
@@ -657,6 +572,28 @@ def test_scorers_of_an_installed_package(own: Registry, monkeypatch: pytest.Monk
     version.version = "2"
     assert own.code_hash(["theirs"]) != before
     assert own.code_hash(["broken"]) != own.code_hash(["theirs"])
+    for name in ("my.py", "other.py"):
+        (tmp_path / name).write_text(PLUGIN)
+    own.register("mine", tmp_path / "my.py", "loud")
+    for name, file, attribute, why in (
+        ("string_match", "my.py", "loud", "is a bundled scorer's"),
+        ("mine", "other.py", "loud", "already registers a scorer 'mine'"),
+        ("mine", "my.py", "Length", "already registers a scorer 'mine'"),
+        ("more", "my.py", "quiet", "does not define 'quiet'"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            own.register(name, tmp_path / file, attribute)
+    for name in ("string_match", "mine"):
+        with pytest.raises(UsageError, match="is taken by another scorer"):
+            own.register_metric(name, {"bleu": {}})
+    with pytest.raises(registry.UnknownScorerError) as unknown:
+        own.load("string_mach")
+    assert unknown.value.hint == "did you mean 'string_match'?"
+    with pytest.raises(UsageError, match="no such plugin file"):
+        own.load_file(tmp_path / "absent.py")
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    with pytest.raises(UsageError, match="contains no scorer"):
+        own.load_file(tmp_path / "empty.py")
 
 
 @pytest.mark.parametrize(
@@ -665,4 +602,8 @@ def test_scorers_of_an_installed_package(own: Registry, monkeypatch: pytest.Monk
 )
 def test_values_within_the_usual_range(value: Any, is_within: bool) -> None:
     """Numbers from 0 to 1; what is no number, or a `Score`, speaks for no other scale."""
-    assert (is_share(value), is_share(SimpleNamespace(score=value)), is_share(Score(official=3.0))) == (is_within, is_within, True)
+    assert (
+        plugin_calls.is_share(value),
+        plugin_calls.is_share(SimpleNamespace(score=value)),
+        plugin_calls.is_share(Score(official=3.0)),
+    ) == (is_within, is_within, True)

@@ -11,7 +11,7 @@ EXIT_CODES = {
     "EXIT_USAGE": "terminal/test_mistakes.py::test_a_mistake",
     "EXIT_INTERNAL": "cli/test_rare_options.py::test_without_isolation_answers_are_read_here",
     "EXIT_UNSCORABLE": "meta/test_foreign_code.py::test_every_place_in_a_run",
-    "EXIT_NOTHING": "cli/test_run.py::test_nothing_handed_in",
+    "EXIT_NOTHING": "cli/test_run.py::test_results_have_the_documented_keys",
     "EXIT_INTERRUPTED": "runs/test_interruption.py::test_interrupted_and_resumed",
 }
 

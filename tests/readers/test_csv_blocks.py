@@ -123,13 +123,23 @@ def test_a_cell_beyond_the_longest_is_left_to_the_exact_reader(size: int, monkey
         assert cells_of(text.encode()) == ((["a", "b"], [[cell], ["1"]]) if size == 131_072 else None)
 
 
-def test_a_row_of_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sixty-four blocks are searched for the end of a row, and one more is too many."""
+def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty-four blocks are searched for the end of a row; small files are read at once, big ones packed, compressed ones never."""
     for chunk, most in ((3, 195), (7, 451)):
         monkeypatch.setattr(csv_table, "_CHUNK", chunk)
         for size in (most - 1, most):
             header = "x" * (size - 2) + ",b"
             assert cells_of(f"{header}\n1,2\n".encode()) == (([header[:-2], "b"], [["1"], ["2"]]) if size < most else None)
+    data = b"a,b\n" + b"1,2\n" * 50
+    assert not isinstance(open_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS), UnreadTable)
+    assert isinstance(open_csv_table(lambda: io.BytesIO(data * 1500), name="t.csv", limits=LIMITS), UnreadTable)
+    monkeypatch.setattr(csv_table, "PACKED_BYTES", 100)
+    for name, why in (("t.zip", "archives are not read"), ("t.csv.GZ", "cannot be unpacked")):
+        with pytest.raises(FaultError, match=why):
+            open_csv_table(lambda: io.BytesIO(data), name=name, limits=LIMITS)
+    table = stream_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS)
+    assert packed_of(table) is not None
+    assert (table.n_rows, table.header, list(table.columns[1])) == (50, ("a", "b"), ["2"] * 50)
 
 
 @pytest.mark.parametrize(("n_columns", "then"), [(99, 1), (100, 4)])
@@ -148,20 +158,6 @@ def test_how_much_is_read_at_once(n_columns: int, then: int, monkeypatch: pytest
     assert sizes == [3, 1 << 20, then << 20]
 
 
-def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small files are read at once, big ones packed, compressed ones never."""
-    data = b"a,b\n" + b"1,2\n" * 50
-    assert not isinstance(open_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS), UnreadTable)
-    assert isinstance(open_csv_table(lambda: io.BytesIO(data * 1500), name="t.csv", limits=LIMITS), UnreadTable)
-    monkeypatch.setattr(csv_table, "PACKED_BYTES", 100)
-    for name, why in (("t.zip", "archives are not read"), ("t.csv.GZ", "cannot be unpacked")):
-        with pytest.raises(FaultError, match=why):
-            open_csv_table(lambda: io.BytesIO(data), name=name, limits=LIMITS)
-    table = stream_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS)
-    assert packed_of(table) is not None
-    assert (table.n_rows, table.header, list(table.columns[1])) == (50, ("a", "b"), ["2"] * 50)
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_quotes_around_all_fields_are_all_that_is_looked_for(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No other separator is searched for, whatever the fields contain, in the first block and in those behind it."""
@@ -170,8 +166,5 @@ def test_quotes_around_all_fields_are_all_that_is_looked_for(end: str, monkeypat
     data = "".join(",".join(f'"{cell}"' for cell in row) + end for row in rows).encode()
     for size in (48, 1 << 20):
         monkeypatch.setattr(csv_table, "_CHUNK", size)
-        assert (
-            cells_of(data)
-            == cells_of(data.removesuffix(end.encode()))
-            == (rows[0], [list(column) for column in zip(*rows[1:], strict=True)])
-        )
+        expected = (rows[0], [list(column) for column in zip(*rows[1:], strict=True)])
+        assert cells_of(data) == cells_of(data.removesuffix(end.encode())) == expected

@@ -1,9 +1,10 @@
-"""CSV files: the cells are those pandas reads, and whatever a file does, it does as a fault."""
+"""CSV files: the cells are those pandas reads, and whatever a file does, it does as a fault, or in words for who wrote it."""
 
 import bz2
 import gzip
 import io
 import lzma
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,11 +12,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalsuite.core.errors import FaultError
+from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.types import Table
 from evalsuite.readers import csv_table
 from evalsuite.readers.csv_dialect import Dialect, detect_dialect
-from evalsuite.readers.csv_table import read_csv_table
+from evalsuite.readers.csv_table import read_csv_table, read_named_rows
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.table_match import table_problems
 from tests.conftest import corpus
@@ -81,8 +82,7 @@ LIKE_FORMATS = (b"ORCHID", b"BZh91", b"PAR1", b"ARROW1", b"MALLARD DUCK")
 @pytest.mark.parametrize(
     ("data", "code", "detail"),
     [
-        ("", "BAD_CSV", "the file is empty"),
-        ("\n\n\n", "BAD_CSV", "the file is empty"),
+        *(("", "BAD_CSV", "the file is empty"), ("\n\n\n", "BAD_CSV", "the file is empty")),
         ("   \n\t\n", "BAD_CSV", "the file is empty"),
         ("\ufeff", "BAD_CSV", "the file is empty"),
         ("a,b,c\n1,2,3\n1,2,3,4\n", "BAD_CSV", "line 3 has 4 fields, the lines before it 3"),
@@ -146,12 +146,8 @@ def test_archives_are_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("data", "limit", "most", "code"),
     [
-        ("a\n1\n2\n3\n", "rows", 3, "LIMIT"),
-        ("a,b,c\n1,2,3\n", "columns", 3, "LIMIT"),
-        ("a,b,c\r1,2,3\r", "columns", 3, "LIMIT"),
-        ("a,b\n1,2,3\n", "columns", 3, "LIMIT"),
-        ("a,b\n1,2\n3,4\n", "cells", 4, "LIMIT"),
-        ("a,b\n1,2,3\n", "cells", 2, "LIMIT"),
+        *(("a\n1\n2\n3\n", "rows", 3, "LIMIT"), ("a,b,c\n1,2,3\n", "columns", 3, "LIMIT"), ("a,b,c\r1,2,3\r", "columns", 3, "LIMIT")),
+        *(("a,b\n1,2,3\n", "columns", 3, "LIMIT"), ("a,b\n1,2\n3,4\n", "cells", 4, "LIMIT"), ("a,b\n1,2,3\n", "cells", 2, "LIMIT")),
         ("a,b\r1,2\r3,4\r", "cells", 4, "LIMIT"),
         ("a\n" + "x" * 200_000 + "\n", "cell_bytes", 200_000, "LIMIT"),
         ("x" * 400 + "\n1\n", "cell_bytes", 100, "LIMIT"),
@@ -187,8 +183,7 @@ def test_a_table_that_does_not_fit_is_a_limit(where: str, data: str, detail: str
 
 
 FIELDS = st.one_of(
-    st.text(alphabet=" \t,\"'aé1.\n\r\0\u2028\ufeff", max_size=4),
-    st.sampled_from(["", "NA", '"x"', '""', '"a,b"', '"', '"a"b', " ", "1"]),
+    st.text(alphabet=" \t,\"'aé1.\n\r\0\u2028\ufeff", max_size=4), st.sampled_from(["", "NA", '"x"', '""', '"a,b"', '"', '"a"b', " ", "1"])
 )
 TEXTS = st.lists(st.lists(FIELDS, max_size=4).map(",".join), max_size=6).flatmap(
     lambda lines: st.sampled_from(["\n", "\r\n"]).map(lambda newline: newline.join(lines))
@@ -215,13 +210,6 @@ def test_the_columns_are_those_of_pandas_whatever_the_text(text: str) -> None:
     assert all(len(column) == table.n_rows for column in table.columns)
 
 
-def test_both_ways_meet_on_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block of blank lines, a block of short rows and one of full rows."""
-    monkeypatch.setattr(csv_table, "_BLOCK_ROWS", 2)
-    assert cells(read("a,b\n\n\n1\n2\n3,x\n4,y\n\n5,z\n")) == [["1", "2", "3", "4", "5"], ["", "", "x", "y", "z"]]
-    assert fault("\n\na,b\n\n1\n2\n3,x,y\n") == ("BAD_CSV", "line 7 has 3 fields, the lines before it 2")
-
-
 @pytest.mark.conformance
 @pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_recorded_csv_file_has_the_columns_pandas_reads(step: int) -> None:
@@ -240,38 +228,34 @@ def test_every_recorded_csv_file_has_the_columns_pandas_reads(step: int) -> None
     assert files
 
 
-def test_a_dialect_is_read_like_the_default_one() -> None:
-    """Semicolons, Latin-1 and decimal commas give the cells that the default dialect gives; quotes, blank lines and texts stay."""
+def test_dialects_and_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Semicolons, Latin-1 and decimal commas give the default's cells; blank, short and full rows meet across blocks."""
     dialect = Dialect(delimiter=";", encoding="latin-1", decimal=",")
     raw = 'name;n;note\n"é; a";1,5;1,5 and more\n\n;-2,25e3;"x ""y"""\n'
     found = read_csv_table(io.BytesIO(raw.encode("latin-1")), name="t.csv", limits=resolve_limits(), dialect=dialect)
     assert found.header == ("name", "n", "note")
     assert [list(column) for column in found.columns] == [["é; a", ""], ["1.5", "-2.25e3"], ["1,5 and more", 'x "y"']]
     assert Dialect(delimiter=";").rewritten(b"a;b\n1,5;2.5\n") == b'a,b\n"1,5",2.5\n'
-    with pytest.raises(FaultError) as fault:
+    with pytest.raises(FaultError) as refused:
         read_csv_table(io.BytesIO(b"a\n\xff\n"), name="t.csv", limits=resolve_limits(), dialect=Dialect(delimiter=";"))
-    assert (fault.value.fault.code, fault.value.fault.detail) == ("BAD_ENCODING", "")
+    assert (refused.value.fault.code, refused.value.fault.detail) == ("BAD_ENCODING", "")
     for encoding in ("utf-16", "punycode"):
-        with pytest.raises(FaultError) as fault:
+        with pytest.raises(FaultError) as refused:
             Dialect(encoding=encoding).rewritten(b"a,b\n1,23\n")
-        assert (fault.value.fault.code, fault.value.fault.detail) == (
-            "BAD_ENCODING",
-            f"the text is not {encoding}, the encoding of the check",
-        )
-    with pytest.raises(FaultError) as fault:
+        why = f"the text is not {encoding}, the encoding of the check"
+        assert (refused.value.fault.code, refused.value.fault.detail) == ("BAD_ENCODING", why)
+    with pytest.raises(FaultError) as refused:
         Dialect(delimiter=";").rewritten(b'a;"b\n')
-    assert (fault.value.fault.code, fault.value.fault.detail) == ("BAD_CSV", "the rows cannot be separated")
+    assert (refused.value.fault.code, refused.value.fault.detail) == ("BAD_CSV", "the rows cannot be separated")
+    monkeypatch.setattr(csv_table, "_BLOCK_ROWS", 2)
+    assert cells(read("a,b\n\n\n1\n2\n3,x\n4,y\n\n5,z\n")) == [["1", "2", "3", "4", "5"], ["", "", "x", "y", "z"]]
+    assert fault("\n\na,b\n\n1\n2\n3,x,y\n") == ("BAD_CSV", "line 7 has 3 fields, the lines before it 2")
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"delimiter": ";;"},
-        {"delimiter": ""},
-        {"delimiter": "\n"},
-        {"decimal": ".."},
-        {"decimal": ","},
-        {"decimal": "5"},
+        *({"delimiter": ";;"}, {"delimiter": ""}, {"delimiter": "\n"}, {"decimal": ".."}, {"decimal": ","}, {"decimal": "5"}),
         {"encoding": "utf-9"},
     ],
 )
@@ -311,3 +295,51 @@ def test_the_dialect_that_a_file_begins_in(head: bytes, delimiter: str, encoding
 def test_what_is_taken_of_an_error_of_pandas(message: str, ragged: int | None, detail: str) -> None:
     """Its numbers; the text is ours."""
     assert csv_table._parser_detail(message, ragged, 7) == detail
+
+
+def test_rows_keep_their_lines(tmp_path: Path) -> None:
+    """Blank lines are none, an empty quoted cell is a row, a BOM and CR are understood, a cell may be long; absent files are said."""
+    path = tmp_path / "a.csv"
+    path.write_bytes('\ufeffa,b\n1,2\n\n"",\n"x\ny"\n'.encode())
+    assert read_named_rows(path) == (["a", "b"], [(2, ["1", "2"]), (4, ["", ""]), (6, ["x\ny"])])
+    path.write_bytes("a,b\n1,é\n".encode("utf-16"))
+    assert read_named_rows(path) == (["a", "b"], [(2, ["1", "é"])])
+    path.write_bytes(b"a,b\r1,2\r3,%b\r" % (b"x" * 200_000))
+    assert read_named_rows(path) == (["a", "b"], [(2, ["1", "2"]), (3, ["3", "x" * 200_000])])
+    for path, why in ((tmp_path / "b.csv", "no such file"), (tmp_path, "expected a file, found a folder")):
+        with pytest.raises(UsageError, match=f"cannot be read as CSV: {why}"):
+            read_named_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b"a;b\n1;2\n", "'a;b' is one column: is the delimiter a semicolon?"),
+        *((b"a\tb\n1\t2\n", "is the delimiter a tab?"), (b"a|b\n", "is the delimiter a bar?")),
+        (b"\xff\xfea", "cannot be read as CSV: not UTF-8"),
+        ("name,city\na,Wien\nb,Köln\n".encode("cp1252"), "cannot be read as CSV: not UTF-8, first in line 3"),
+        (b"a,b\n1,2,3\n", "a.csv:2: 3 fields, the header has 2"),
+    ],
+)
+def test_what_cannot_be_read(tmp_path: Path, content: bytes, message: str) -> None:
+    """One sentence with the file, and what a file has to look like."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        read_named_rows(path)
+    assert str(path) in caught.value.message
+    assert message in caught.value.message
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("packer", [gzip, bz2, lzma])
+def test_a_damaged_archive(tmp_path: Path, packer: Any) -> None:
+    """Cut, with other bytes in the middle, or no archive at all: the same sentence."""
+    text = b"id,label\n" + b"x,1\n" * 3000
+    whole = packer.compress(text)
+    path = tmp_path / {gzip: "a.csv.gz", bz2: "a.csv.bz2", lzma: "a.csv.xz"}[packer]
+    for content in (whole[: len(whole) // 2], whole[:20] + b"\xff" * 3 + whole[23:], text):
+        path.write_bytes(content)
+        with pytest.raises(UsageError, match="cannot be read as CSV: the compressed file cannot be unpacked"):
+            read_named_rows(path)

@@ -65,8 +65,8 @@ def test_gold_is_read_in_a_folder_of_any_name(tmp_path: Path, name: bytes) -> No
     assert table.n_rows == 2
 
 
-def test_no_thread_finds_what_stands_in_for_fsspec() -> None:
-    """duckdb needs a class of that module to open a private copy; where Python may switch to another thread, the module is itself."""
+def test_what_stands_in_for_fsspec() -> None:
+    """Where Python may switch to another thread the module is itself, also after a refusal, whose error is seen."""
     seen, before = list[object](), sys.gettrace()
 
     def look(frame: FrameType, *_: object) -> Any:
@@ -83,10 +83,19 @@ def test_no_thread_finds_what_stands_in_for_fsspec() -> None:
         assert "descriptor" in connection.list_filesystems()
     assert len(seen) > 10
     assert {id(module) for module in seen} == {id(sys.modules.get("fsspec"))}
+    before = dict(sys.modules)
+
+    def fail(_: object) -> None:
+        raise ValueError("refused")
+
+    connection: Any = SimpleNamespace(register_filesystem=fail)
+    with pytest.raises(ValueError, match="refused"):
+        _register_descriptor_files(connection)
+    assert sys.modules == before
 
 
-def test_names_fold_case_and_faults_stand_in_the_place_of_a_table(tmp_path: Path) -> None:
-    """The keys are the names as they were asked for."""
+def test_names_columns_and_faults_of_tables(tmp_path: Path) -> None:
+    """Names as they were asked for, a fault in a table's place; one column is text beyond Python's range; generated ones are refused."""
     path = make(
         tmp_path / "r.duckdb",
         T,
@@ -105,6 +114,25 @@ def test_names_fold_case_and_faults_stand_in_the_place_of_a_table(tmp_path: Path
     assert found["V"] == Fault(code="NOT_A_TABLE", detail="'V' is a view; submit a table")
     assert found["z"] == Fault(code="MISSING_TABLE", detail="the database has no table 'z' in schema main")
     assert code(found["nope"]) == "MISSING_TABLE"
+    values = ("'1 year 2 months -3 days'", "'-04:05:06.000007'", "'100000:00:01.5'", "'-13 months'", "'0 days'", "to_years(170000000)")
+    known = [duckdb.sql(f"select interval {value}").fetchall()[0][0] for value in values[:-1]]
+    rows = ", ".join(f"({at}, {value}::interval)" for at, value in enumerate(values))
+    path = make(
+        tmp_path / "c.duckdb", f"create table t as select * from (values {rows}, (6, null)) x(i, v)", "create table u as select 1 as a"
+    )
+    found = read(path)
+    assert isinstance(found["t"], Table)
+    assert found["t"].columns == (list(range(7)), [*known, "170000000 years", None])
+    assert isinstance(found["u"], Table)
+    path = make(
+        tmp_path / "g.duckdb",
+        "create table g(id int, name varchar generated always as (repeat('x', 20000000)))",
+        "insert into g values (1)",
+        "create table n(\"a generated always as b\" varchar default 'generated always as')",
+    )
+    found = read(path, "g", "n")
+    assert found["g"] == Fault(code="NOT_A_TABLE", detail="'g' has generated columns; submit plain ones")
+    assert isinstance(found["n"], Table)
 
 
 # Expression -> its type and value.
@@ -132,8 +160,7 @@ CELLS: list[tuple[str, str, object]] = [
     ("[1, null]", "INTEGER[]", [1, None]),
     ("{'x': [1]}", "STRUCT(x INTEGER[])", {"x": [1]}),
     ("map{'k': 1}", "MAP(VARCHAR, INTEGER)", {"k": 1}),
-    ("true", "BOOLEAN", True),
-    ("'ab'::blob", "BLOB", b"ab"),
+    *(("true", "BOOLEAN", True), ("'ab'::blob", "BLOB", b"ab")),
     ("'0044-03-15 (BC)'::date", "DATE", "0044-03-15 (BC)"),
     ("'infinity'::date", "DATE", "infinity"),
     ("'9999-12-31'::date", "DATE", date(9999, 12, 31)),
@@ -154,33 +181,6 @@ def test_each_type_is_read_as_a_value_that_loses_nothing(tmp_path: Path) -> None
     assert table.types == tuple(type_ for _, type_, _ in CELLS)
     found = [next(iter(cells)) for cells in table.columns]
     assert [(type(cell), cell) for cell in found] == [(type(cell), cell) for _, _, cell in CELLS]
-
-
-def test_a_column_that_python_cannot_hold_leaves_the_others_as_they_are(tmp_path: Path) -> None:
-    """Of a column of intervals only those beyond Python's range are texts; all others are what the client makes of them."""
-    values = ("'1 year 2 months -3 days'", "'-04:05:06.000007'", "'100000:00:01.5'", "'-13 months'", "'0 days'", "to_years(170000000)")
-    known = [duckdb.sql(f"select interval {value}").fetchall()[0][0] for value in values[:-1]]
-    rows = ", ".join(f"({at}, {value}::interval)" for at, value in enumerate(values))
-    path = make(
-        tmp_path / "r.duckdb", f"create table t as select * from (values {rows}, (6, null)) x(i, v)", "create table u as select 1 as a"
-    )
-    found = read(path)
-    assert isinstance(found["t"], Table)
-    assert found["t"].columns == (list(range(7)), [*known, "170000000 years", None])
-    assert isinstance(found["u"], Table)
-
-
-def test_generated_columns_are_refused_and_a_name_that_says_so_is_not(tmp_path: Path) -> None:
-    """One cell of repeat('x', 2e7) is past every limit of a cell."""
-    path = make(
-        tmp_path / "r.duckdb",
-        "create table g(id int, name varchar generated always as (repeat('x', 20000000)))",
-        "insert into g values (1)",
-        "create table n(\"a generated always as b\" varchar default 'generated always as')",
-    )
-    found = read(path, "g", "n")
-    assert found["g"] == Fault(code="NOT_A_TABLE", detail="'g' has generated columns; submit plain ones")
-    assert isinstance(found["n"], Table)
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,7 @@ def test_packed_text_has_the_values(n_at_once: int, tmp_path: Path, monkeypatch:
         ("select date '10000-01-01' as a from range(5)", None),
         ("select date '2024-01-01' - case when range = 3 then 800000 else 0 end::int as a from range(5)", None),
         ("select timestamp 'infinity' as a from range(5)", None),
-        ("select [1] as a from range(5)", None),
-        ("select 1 as rowid from range(5)", None),
+        *(("select [1] as a from range(5)", None), ("select 1 as rowid from range(5)", None)),
     ],
 )
 def test_how_large_a_packed_table_may_be(select: str, size: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -443,8 +442,8 @@ def test_a_wal_beside_the_file_is_never_seen_and_nothing_is_left_behind(tmp_path
     assert sorted(place.name for place in (tmp_path / "sub").iterdir()) == ["r.duckdb", "r.duckdb.wal"]
 
 
-def test_threads_that_read_one_file_do_not_move_each_other(tmp_path: Path) -> None:
-    """duckdb seeks and reads in several threads: what one of them does between the two leaves the other's position as it is."""
+def test_files_by_their_descriptors(tmp_path: Path) -> None:
+    """Positions are each thread's own; plain numbers exist, with the size of the open file."""
     place = tmp_path / "numbers"
     place.write_bytes(bytes(range(200)))
     with place.open("rb") as held, duckdb_tables._DescriptorFiles().open(f"descriptor://{held.fileno()}", "rb") as shared:
@@ -453,6 +452,15 @@ def test_threads_that_read_one_file_do_not_move_each_other(tmp_path: Path) -> No
             assert others.submit(lambda: (shared.seek(7), shared.read(2))).result() == (7, b"\7\10")
         assert (shared.read(3), shared.tell()) == (b"def", 103)
         assert (shared.seek(-2, 2), shared.read()) == (198, b"\xc6\xc7")
+    files = duckdb_tables._DescriptorFiles()
+    (tmp_path / "x").write_bytes(b"abc")
+    with (tmp_path / "x").open("rb") as handle:
+        assert files.size(f"descriptor://{handle.fileno()}") == 3
+        with files.open(f"descriptor://{handle.fileno()}", "rb") as shared:
+            assert (shared.read(0), shared.read(2), shared.read(None), shared.read(-1), shared.tell()) == (b"", b"ab", b"c", b"", 3)
+            assert (shared.seek(1), shared.seek(1, os.SEEK_CUR), shared.read()) == (1, 2, b"c")
+    assert [files.exists(f"descriptor://{name}") for name in ("5", "5.wal", "")] == [True, False, False]
+    assert files.isfile("descriptor://5")
 
 
 @pytest.mark.parametrize(("memory_mib", "limit"), [(2048, "1.0 GiB"), (128, "64.0 MiB"), (100, "64.0 MiB"), (130, "65.0 MiB")])
@@ -462,19 +470,6 @@ def test_how_much_memory_duckdb_may_take(memory_mib: int, limit: str) -> None:
         names = ("memory_limit", "enable_external_access", "lock_configuration", "TimeZone", "temp_directory")
         settings = ", ".join(f"current_setting('{name}')" for name in names)
         assert connection.execute(f"SELECT {settings}").fetchone() == (limit, False, True, "UTC", "")
-
-
-def test_a_file_system_that_is_refused() -> None:
-    """What stood in for fsspec is gone, and the error is seen."""
-    before = dict(sys.modules)
-
-    def fail(_: object) -> None:
-        raise ValueError("refused")
-
-    connection: Any = SimpleNamespace(register_filesystem=fail)
-    with pytest.raises(ValueError, match="refused"):
-        _register_descriptor_files(connection)
-    assert sys.modules == before
 
 
 @pytest.mark.parametrize(
@@ -544,19 +539,6 @@ def test_a_copy_that_does_not_fit(monkeypatch: pytest.MonkeyPatch, caplog: pytes
     for error in (MemoryError(), duckdb.OutOfMemoryException()):
         with pytest.raises(FaultError, match="the database does not fit into memory_mib"), duckdb_tables._faults(Path(), resolve_limits()):
             raise error
-
-
-def test_files_by_their_descriptors(tmp_path: Path) -> None:
-    """Those that are plain numbers exist, with the size of the open file."""
-    files = duckdb_tables._DescriptorFiles()
-    (tmp_path / "x").write_bytes(b"abc")
-    with (tmp_path / "x").open("rb") as handle:
-        assert files.size(f"descriptor://{handle.fileno()}") == 3
-        with files.open(f"descriptor://{handle.fileno()}", "rb") as shared:
-            assert (shared.read(0), shared.read(2), shared.read(None), shared.read(-1), shared.tell()) == (b"", b"ab", b"c", b"", 3)
-            assert (shared.seek(1), shared.seek(1, os.SEEK_CUR), shared.read()) == (1, 2, b"c")
-    assert [files.exists(f"descriptor://{name}") for name in ("5", "5.wal", "")] == [True, False, False]
-    assert files.isfile("descriptor://5")
 
 
 def test_rows_that_are_more_than_the_catalog_says() -> None:

@@ -94,8 +94,7 @@ def test_what_a_view_may_not_do(tmp_path: Path) -> None:
         ("select * from query('select 1')", "reads query()"),
         ("select * from query_table('base')", "reads query_table()"),
         ("select * from duckdb_databases(), base", "reads duckdb_databases()"),
-        ("select m(id) as x from base", "calls m"),
-        ("select * from t() , base", "reads t()"),
+        *(("select m(id) as x from base", "calls m"), ("select * from t() , base", "reads t()")),
         ("select repeat(name, 1000000000) as n from base", "calls repeat"),
         ("select lpad(name, 1000000000, 'x') as n from base", "calls lpad"),
         ("select current_setting('threads') as n from base", "calls current_setting"),
@@ -124,8 +123,19 @@ def test_what_a_view_may_not_do(tmp_path: Path) -> None:
         assert (found.code, part in found.detail, "secret" in found.detail) == ("NOT_A_TABLE", True, False), found
 
 
-def test_another_name_of_the_database(tmp_path: Path) -> None:
-    """A text that names the database by its file's stem is read under that name alone: a catalog of another name is none of the file's."""
+def test_views_that_read_each_other_and_other_names(tmp_path: Path) -> None:
+    """Nested views are parts of one query, a ring is refused; a catalog of another name is none of the file's; no second statement."""
+    steps = [
+        "create view v0 as select id from base",
+        *(f"create view v{n + 1} as select a.id from v{n} a join v{n} b using (id)" for n in range(9)),
+    ]
+    steps += ["create view ring as select * from base", "create view mart as select * from v9 union all select id from ring"]
+    found = read(made(tmp_path / "p.duckdb", *steps))
+    assert isinstance(found, Table)
+    assert found.n_rows == 8
+    ring = read(made(tmp_path / "r.duckdb", *steps, "create or replace view ring as select id from mart"))
+    assert isinstance(ring, Fault)
+    assert ring.detail == "'mart' is a view that reads itself; submit a table"
     place = made(tmp_path / "a" / "p.duckdb")
     with duckdb.connect() as connection:
         connection.execute(f"attach '{place}' as other")
@@ -138,21 +148,12 @@ def test_another_name_of_the_database(tmp_path: Path) -> None:
     stolen = read(place, "stolen")
     assert isinstance(stolen, Fault)
     assert "gold.main.base" in stolen.detail
-
-
-def test_views_that_read_each_other_come_to_an_end(tmp_path: Path) -> None:
-    """Twenty views that each read the one before twice are twenty parts of one query."""
-    steps = [
-        "create view v0 as select id from base",
-        *(f"create view v{n + 1} as select a.id from v{n} a join v{n} b using (id)" for n in range(9)),
-    ]
-    steps += ["create view ring as select * from base", "create view mart as select * from v9 union all select id from ring"]
-    found = read(made(tmp_path / "p.duckdb", *steps))
-    assert isinstance(found, Table)
-    assert found.n_rows == 8
-    ring = read(made(tmp_path / "r.duckdb", *steps, "create or replace view ring as select id from mart"))
-    assert isinstance(ring, Fault)
-    assert ring.detail == "'mart' is a view that reads itself; submit a table"
+    with duckdb.connect() as connection:
+        book = duckdb_tables._ViewExpansion(connection, "memory", {}, {}, (), ())
+        assert book._parse("SELECT 1")["error"] is False
+        for text in ("CREATE TABLE x (a INTEGER)", "SELECT 1; SELECT 2", "SELECT"):
+            with pytest.raises(RefusedViewError, match="is no plain SELECT"):
+                book._parse(text)
 
 
 @pytest.mark.parametrize(
@@ -176,16 +177,6 @@ def test_views_that_read_each_other_come_to_an_end(tmp_path: Path) -> None:
 def test_what_is_refused_of_a_part(part: dict[str, Any], whys: list[str]) -> None:
     """Each kind of part that is not on a list, with its reason; a macro of the file is no function."""
     assert list(duckdb_tables._refusals(part, {"ln"})) == whys
-
-
-def test_a_text_that_is_no_plain_select() -> None:
-    """Another statement, or two of them."""
-    with duckdb.connect() as connection:
-        book = duckdb_tables._ViewExpansion(connection, "memory", {}, {}, (), ())
-        assert book._parse("SELECT 1")["error"] is False
-        for text in ("CREATE TABLE x (a INTEGER)", "SELECT 1; SELECT 2", "SELECT"):
-            with pytest.raises(RefusedViewError, match="is no plain SELECT"):
-                book._parse(text)
 
 
 @pytest.mark.parametrize("is_chain", [True, False])

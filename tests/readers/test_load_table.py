@@ -30,33 +30,15 @@ ROWS = [(1, "a"), (2, None)]
 @pytest.mark.parametrize(
     ("name", "content", "ending"),
     [
-        ("a.CSV", b"", ".csv"),
-        ("a.csv.gz", b"", ".csv"),
-        ("a.txt.gz", b"a,b\n1,2\n", ""),
-        ("a.ndjson", b"", ".jsonl"),
-        ("a.pq", b"", ".parquet"),
-        ("a.tab", b"", ".tsv"),
-        ("a.psv", b"", ".csv"),
-        ("a.db", b"", ".db"),
-        ("a.docx", b"a,b\n1,2\n", ""),
-        ("a.csv.bak", b"a,b\n1,2\n", ".csv"),
-        ("a", b"PAR1", ".parquet"),
-        ("a.bin", b"SQLite format 3\0", ".sqlite"),
-        ("a.dat", b"12345678DUCK", ".duckdb"),
-        ("a.out", b"PK\x03\x04..xl/", ".xlsx"),
-        ("a.out", b"PK\x03\x04..", ""),
+        *(("a.CSV", b"", ".csv"), ("a.csv.gz", b"", ".csv"), ("a.txt.gz", b"a,b\n1,2\n", ""), ("a.ndjson", b"", ".jsonl")),
+        *(("a.pq", b"", ".parquet"), ("a.tab", b"", ".tsv"), ("a.psv", b"", ".csv"), ("a.db", b"", ".db"), ("a.docx", b"a,b\n1,2\n", "")),
+        *(("a.csv.bak", b"a,b\n1,2\n", ".csv"), ("a", b"PAR1", ".parquet"), ("a.bin", b"SQLite format 3\0", ".sqlite")),
+        *(("a.dat", b"12345678DUCK", ".duckdb"), ("a.out", b"PK\x03\x04..xl/", ".xlsx"), ("a.out", b"PK\x03\x04..", "")),
         ("a.txt", b'\xef\xbb\xbf [{"a": 1}]', ".json"),
         ("a.txt", b'{"a": 1}\n\n{"a": 2} \n', ".jsonl"),
-        ("a.txt", b'{"a": 1}\n', ".json"),
-        ("a.txt", b'{"a":\n{"b": 1}}\n', ".json"),
-        ("a.txt", b'{"a": 1}\n[2]\n', ".json"),
-        ("a.txt", b"a;b\n1;2\n3", ".csv"),
-        ("a.txt", b"a,b\n1,2,3\n4,5\n", ""),
-        ("a.txt", b"a,b\n", ""),
-        ("a.txt", b"a,b\n1,2\n", ".csv"),
-        ("a.txt", b"one\ntwo\n", ""),
-        ("a.txt", b"a,b\0\n1,2\n", ""),
-        ("a.txt", b" \n", ""),
+        *(("a.txt", b'{"a": 1}\n', ".json"), ("a.txt", b'{"a":\n{"b": 1}}\n', ".json"), ("a.txt", b'{"a": 1}\n[2]\n', ".json")),
+        *(("a.txt", b"a;b\n1;2\n3", ".csv"), ("a.txt", b"a,b\n1,2,3\n4,5\n", ""), ("a.txt", b"a,b\n", "")),
+        *(("a.txt", b"a,b\n1,2\n", ".csv"), ("a.txt", b"one\ntwo\n", ""), ("a.txt", b"a,b\0\n1,2\n", ""), ("a.txt", b" \n", "")),
         ("a.txt", b"\n".join([b"a,b"] * 21 + [b"one", b"two"]), ".csv"),
         ("a.txt", b"\n".join([b"a,b"] * 19 + [b"one", b"two"]), ".csv"),
         ("a.txt", b"\n".join([b"a,b"] * 18 + [b"one", b"a,b"]), ""),
@@ -68,11 +50,6 @@ def test_what_a_file_is(tmp_path: Path, name: str, content: bytes, ending: str) 
     """Its name decides; a name that says nothing is looked into, twenty lines deep."""
     (tmp_path / name).write_bytes(content)
     assert ending_of(tmp_path / name) == ending
-
-
-def test_what_is_not_there_is_nothing(tmp_path: Path) -> None:
-    """A name without an ending and without a file has none."""
-    assert ending_of(tmp_path / "nothing") == ""
 
 
 def made_files(folder: Path) -> dict[str, tuple[Path, tuple[str, ...] | None]]:
@@ -94,7 +71,7 @@ def made_files(folder: Path) -> dict[str, tuple[Path, tuple[str, ...] | None]]:
 
 
 def test_every_format_has_the_same_table(tmp_path: Path) -> None:
-    """Of databases and Parquet the cells are native; as texts all are one table; a copy is read in place of the file."""
+    """Native or as texts it is one table, a copy read in its place; no ending is none, and a Parquet file's name no pattern."""
     for ending, (path, types) in made_files(tmp_path).items():
         table = load_table(path, LIMITS)
         assert isinstance(table, Table), ending
@@ -110,6 +87,24 @@ def test_every_format_has_the_same_table(tmp_path: Path) -> None:
     assert (is_sqlite(copy), is_sqlite(tmp_path / "a.csv")) == (True, False)
     (tmp_path / "a.csv").write_text("n;t\n1;a,b\n")
     assert load_table(tmp_path / "a.csv", LIMITS).header == ("n", "t")
+    assert ending_of(tmp_path / "nothing") == ""
+    folder = tmp_path / "year=2024"
+    folder.mkdir()
+    with opened(tmp_path / "d.duckdb") as duck:
+        for name in ("a1", "a[1]", "a*"):
+            duck.execute(f"COPY (SELECT '{name}' AS name) TO '{folder / name}.parquet' (FORMAT parquet)")
+    for name in ("a1", "a[1]", "a*"):
+        table = load_table(folder / f"{name}.parquet", LIMITS)
+        assert (table.header, list(table.columns[0])) == (("name",), [name])
+    path = folder / "a1.parquet"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored_suites, "DEFAULT_LIMITS", resolve_limits({"table_bytes": 1}))
+        with pytest.raises(FileLimitError, match=r"has more than 1 bytes \(limit table_bytes\)"):
+            read_columns(path)
+        patch.setattr(stored_suites, "DEFAULT_LIMITS", {**LIMITS, "cells": 0})
+        with pytest.raises(FaultError, match="has more rows or cells") as refused:
+            look_inside(str(path))
+    assert refused.value.fault.code == "LIMIT"
 
 
 @pytest.mark.parametrize("limits", [{"rows": 1}, {"cells": 3}])
@@ -232,14 +227,11 @@ STALE = (b' fullCalcOnLoad="1"', b"")
 @pytest.mark.parametrize(
     ("cell", "changes", "value"),
     [
-        ("=1/2", (), None),
-        ("=1/2", (STALE,), None),
+        *(("=1/2", (), None), ("=1/2", (STALE,), None)),
         ("=1/2", ((b"<v></v>|<v ?/>", b"<v>0</v>"),), None),
         ("=1/2", ((b"<v></v>|<v ?/>", b"<v>0</v>"), STALE), 0),
         ("=1/2", ((b"<v></v>|<v ?/>", b"<v>0.5</v>"),), 0.5),
-        ('=""', ((b"><f>", b' t="str"><f>'),), ""),
-        ("a_x000D_\nb", (), "a\r\nb"),
-        ("_x000D_", (), "_x000D_"),
+        *(('=""', ((b"><f>", b' t="str"><f>'),), ""), ("a_x000D_\nb", (), "a\r\nb"), ("_x000D_", (), "_x000D_")),
         (timedelta(minutes=-61.5), (), "-1:01:30"),
     ],
 )
@@ -258,24 +250,3 @@ def test_cells_of_excel(cell: Any, changes: tuple[tuple[bytes, bytes], ...], val
             load_table(path, LIMITS)
     else:
         assert read_workbook(path, LIMITS) == (["a", "b"], [[1, value or None if isinstance(value, str) else value]])
-
-
-def test_the_name_of_a_parquet_file_is_no_pattern(tmp_path: Path) -> None:
-    """`a[1].parquet` is itself, not `a1.parquet`, and a folder `year=2024` is no column."""
-    folder = tmp_path / "year=2024"
-    folder.mkdir()
-    with opened(tmp_path / "d.duckdb") as duck:
-        for name in ("a1", "a[1]", "a*"):
-            duck.execute(f"COPY (SELECT '{name}' AS name) TO '{folder / name}.parquet' (FORMAT parquet)")
-    for name in ("a1", "a[1]", "a*"):
-        table = load_table(folder / f"{name}.parquet", LIMITS)
-        assert (table.header, list(table.columns[0])) == (("name",), [name])
-    path = folder / "a1.parquet"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stored_suites, "DEFAULT_LIMITS", resolve_limits({"table_bytes": 1}))
-        with pytest.raises(FileLimitError, match=r"has more than 1 bytes \(limit table_bytes\)"):
-            read_columns(path)
-        patch.setattr(stored_suites, "DEFAULT_LIMITS", {**LIMITS, "cells": 0})
-        with pytest.raises(FaultError, match="has more rows or cells") as refused:
-            look_inside(str(path))
-    assert refused.value.fault.code == "LIMIT"

@@ -1,4 +1,4 @@
-"""Paths a submission chose: only plain files inside the instance's own folder are opened."""
+"""Paths a submission chose: only plain files inside the instance's own folder are opened; limits are one table of what can be meant."""
 
 import errno
 import os
@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from evalsuite.core.errors import FaultError
+from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.readers import paths
+from evalsuite.readers.limits import DEFAULT_LIMITS, LIMITS, clock_of, clock_words, moved_limits, resolve_limits
 from evalsuite.readers.paths import open_confined, open_trusted, relative_to_instance
 
 needs_links = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes on this system")
@@ -46,19 +47,11 @@ def test_a_plain_file_and_one_in_a_subfolder_are_opened(tmp_path: Path, way: str
 @pytest.mark.parametrize(
     ("path", "detail"),
     [
-        ("", "the path is empty"),
-        ("/etc/passwd", "the path is not relative"),
-        ("~/r.csv", "the path is not relative"),
-        ("~root/r.csv", "the path is not relative"),
-        ("../r.csv", "the path contains '..'"),
-        ("a/../r.csv", "the path contains '..'"),
-        ("..", "the path contains '..'"),
-        (".", "the path names a folder"),
-        ("a/.", "the path names a folder"),
-        ("./../r.csv", "the path contains '..'"),
-        ("a//../r.csv", "the path contains '..'"),
-        ("//etc/passwd", "the path is not relative"),
-        ("a/", "the path names a folder"),
+        *(("", "the path is empty"), ("/etc/passwd", "the path is not relative"), ("~/r.csv", "the path is not relative")),
+        *(("~root/r.csv", "the path is not relative"), ("../r.csv", "the path contains '..'"), ("a/../r.csv", "the path contains '..'")),
+        *(("..", "the path contains '..'"), (".", "the path names a folder"), ("a/.", "the path names a folder")),
+        *(("./../r.csv", "the path contains '..'"), ("a//../r.csv", "the path contains '..'")),
+        *(("//etc/passwd", "the path is not relative"), ("a/", "the path names a folder")),
         ("r.csv\0.txt", "the path contains a control character"),
         ("r\nPASS.csv", "the path contains a control character"),
         ("r\x9b.csv", "the path contains a control character"),
@@ -89,17 +82,7 @@ def test_an_absolute_path_into_the_own_folder_is_taken_from_there_on(tmp_path: P
     for way in (own, tmp_path / "linked" / "q1", f"{tmp_path}/sub/./q1", f"{tmp_path}//sub//q1/"):
         assert relative_to_instance(tmp_path / "sub", "q1", f"{way}/a/r.csv") == "a/r.csv"
         assert relative_to_instance(tmp_path / "linked", "q1", f"{way}/r.csv") == "r.csv"
-    outside = [
-        f"{tmp_path}/sub/q2/r.csv",
-        f"{own}/../q1/r.csv",
-        f"{own}",
-        f"{own}/",
-        f"/{own}/r.csv",
-        "/etc/passwd",
-        "/",
-        "//",
-        "/\0/x",
-    ]
+    outside = [f"{tmp_path}/sub/q2/r.csv", f"{own}/../q1/r.csv", f"{own}", f"{own}/", f"/{own}/r.csv", "/etc/passwd", "/", "//", "/\0/x"]
     for path in [*outside, "r.csv", "", "q1/r.csv", "/" * 3000, "/x" * 600]:
         assert relative_to_instance(tmp_path / "sub", "q1", path) == path
     assert relative_to_instance(tmp_path / "sub", "q1", f"{own}//etc/passwd") == "etc/passwd", "inside, whatever it looks like"
@@ -177,16 +160,12 @@ def test_folders_pipes_and_sockets_are_no_files(tmp_path: Path, way: str) -> Non
         assert {fault(tmp_path, name)[0] for name in ("folder", "pipe", "s")} == {"NOT_REGULAR_FILE"}
 
 
-def test_a_missing_file_and_a_file_used_as_a_folder_are_missing(tmp_path: Path, way: str) -> None:
-    """Nothing is there, or nothing can be below it."""
+def test_missing_and_large_files(tmp_path: Path, way: str) -> None:
+    """Nothing is there, or nothing can be below it. A sparse file of 50 GB costs nothing to make and must cost nothing to refuse."""
     (tmp_path / "r.csv").write_text("a")
     assert fault(tmp_path, "nope.csv") == ("MISSING_FILE", "")
     assert fault(tmp_path, "nope/r.csv") == ("MISSING_FILE", "")
     assert fault(tmp_path, "r.csv/x") == ("MISSING_FILE", "")
-
-
-def test_a_file_over_the_cap_is_refused_by_its_size_alone(tmp_path: Path, way: str) -> None:
-    """A sparse file of 50 GB costs nothing to make and must cost nothing to refuse."""
     with (tmp_path / "r.csv").open("wb") as handle:
         handle.truncate(50 << 30)
     assert fault(tmp_path, "r.csv", limit=1024) == ("TOO_LARGE", f"{50 << 30} bytes, the limit is 1024")
@@ -241,8 +220,8 @@ def test_why_a_file_cannot_be_opened(
     assert (refused.value.fault.code, refused.value.fault.detail, refused.value.side) == (code, detail, side)
 
 
-def test_names_of_files_for_instances() -> None:
-    """An id that is a name is its own; any other has a name of its own, never hidden, never too long."""
+def test_names_of_files_and_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An id has a name of its own, never hidden or too long; what is wrong with a folder is said in words."""
     assert [paths.file_name(name) for name in ("q 1,+=@()[]!", "a/b", "ä")] == ["q 1,+=@()[]!", "a%2Fb", "%C3%A4"]
     odd = [".", "..", ".a", "a" * 300, "a" * 299 + "b", "ü" * 100]
     names = [paths.file_name(name) for name in odd]
@@ -250,10 +229,6 @@ def test_names_of_files_for_instances() -> None:
     assert all(not name.startswith(".") and len(name) <= 133 for name in names)
     longest = "a" * 120
     assert (paths.file_name(longest), paths.file_name(longest + "a")[:-12]) == (longest, longest + "-")
-
-
-def test_folders_that_a_person_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is wrong with one, in words; the system's own for the rest."""
     (tmp_path / "file").touch()
     assert [paths.why_no_folder(tmp_path / name, "gold folder") for name in ("", "none", "file")] == [
         "",
@@ -266,3 +241,55 @@ def test_folders_that_a_person_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(paths.os, "scandir", fail)
     assert paths.why_no_folder(tmp_path, "gold folder") == "cannot be read: Permission denied"
+
+
+def test_limits_in_turn_with_their_defaults() -> None:
+    """Later ones win, each has a meaning, a misspelt one is refused, fractions are of seconds; a default that moved would go unseen."""
+    limits = resolve_limits({"seconds": 20, "rows": 5}, {"rows": 7})
+    assert (limits["seconds"], limits["rows"], limits["columns"]) == (20, 7, DEFAULT_LIMITS["columns"])
+    assert all(meaning and "\n" not in meaning for _, meaning in LIMITS.values())
+    with pytest.raises(UsageError, match="unknown limit 'row'") as caught:
+        resolve_limits({"row": 5})
+    assert caught.value.hint == "did you mean 'rows'?"
+    assert resolve_limits({"seconds": 0.5})["seconds"] == 0.5
+    assert resolve_limits({"run_seconds": 1.5, "clock": 0}) == {**DEFAULT_LIMITS, "run_seconds": 1.5}
+    assert repr(resolve_limits({"rows": 3.0})["rows"]) == "3"
+    with pytest.raises(UsageError, match="limit 'rows' must be a whole number"):
+        resolve_limits({"rows": 2.5})
+    assert " ".join(f"{name}={value}" for name, value in DEFAULT_LIMITS.items()) == (
+        "file_bytes=268435456 rows=5000000 columns=20000 cells=20000000 cell_bytes=16777216 table_bytes=268435456 json_depth=100 "
+        "json_keys=100000 json_records=10000 answer_bytes=65536 files=1000 line_bytes=8388608 metadata_bytes=536870912 "
+        "archive_bytes=1073741824 archive_members=50000 notes=100 seconds=10 run_seconds=604800 run_bytes=1099511627776 "
+        "message_bytes=1073741824 result_bytes=17179869184 billed_bytes=10737418240 memory_mib=2048 clock=0"
+    )
+    assert moved_limits(resolve_limits({"rows": 7, "columns": 20_000})) == {"rows": 7}
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), True, "5", None])
+def test_a_value_that_is_no_positive_number_is_refused(value: object) -> None:
+    """Zero would stop everything, text and true are no numbers."""
+    with pytest.raises(UsageError, match="limit 'rows' must be a number above 0"):
+        resolve_limits({"rows": value})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "words"),
+    [
+        ("2026-05-31", 1780185600, "2026-05-31"),
+        ("2026-05-31T18:30:00Z", 1780252200, "2026-05-31T18:30:00Z"),
+        ("2026-05-31T00:00+02:00", 1780178400, "2026-05-30T22:00:00Z"),
+        ("1970-01-01T00:00:01", 1, "1970-01-01T00:00:01Z"),
+        ("1970-01-01", None, "a whole second after the first day of 1970"),
+        ("2026-05-31T18:30:00.5", None, "a whole second after the first day of 1970"),
+        ("31 May", None, "write a day as 2026-05-31, or a time as 2026-05-31T18:30:00Z"),
+    ],
+)
+def test_a_frozen_clock(text: str, seconds: int | None, words: str) -> None:
+    """A day or a time, in UTC unless it names its zone; only whole seconds after the first day."""
+    if seconds is not None:
+        assert (clock_of(text), clock_words(seconds)) == (seconds, words)
+        assert resolve_limits({"clock": seconds})["clock"] == seconds
+        return
+    with pytest.raises(UsageError, match="a frozen clock cannot be") as refused:
+        clock_of(text)
+    assert refused.value.hint == words

@@ -1,27 +1,34 @@
-"""Submission folders: three keys are read, each entry is judged alone, and the folder itself fails with a clear word."""
+"""Submission folders: three keys are read, in blocks as line by line; each entry is judged alone, and a folder fails with a clear word."""
 
 import json
 import os
+import pickle
+import re
 from array import array
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from evalsuite.cli import main
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import SubmissionError
 from evalsuite.core.types import METADATA, Answer, Submission
 from evalsuite.gold.layouts import read_submission
-from evalsuite.readers.json_text import BLOCK_BYTES
+from evalsuite.readers import submission
+from evalsuite.readers.json_text import BLOCK_BYTES, PlainLines
 from evalsuite.readers.json_text import place as where_of
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
 from evalsuite.readers.submission import AnswerCollector, AnswerList, CompactAnswers, GoldAnswerCollector, SampleCollector, read_metadata
 from evalsuite.readers.submission_files import read_projects, submission_hash
+from tests.duckdb_files import opened
 from tests.properties import examples
+from tests.readers.test_json_text import README_EXAMPLE
 
-from .test_jsonl import README_EXAMPLE
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
 def folder(tmp_path: Path, *entries: object) -> Path:
@@ -52,10 +59,7 @@ def fault(submission: Submission, id_: str) -> tuple[str, str]:
         (lambda path: path / "empty", "no results_metadata.jsonl in {path}/empty (MISSING_FILE)"),
         (lambda path: path / "utf16", "utf16/results_metadata.jsonl: BAD_ENCODING: the text is UTF-16, not UTF-8"),
         (lambda path: path / "utf16be", "utf16be/results_metadata.jsonl: BAD_ENCODING: the text is UTF-16, not UTF-8"),
-        (
-            lambda path: path / "folder",
-            "folder/results_metadata.jsonl: NOT_REGULAR_FILE: a folder is where a file is needed",
-        ),
+        (lambda path: path / "folder", "folder/results_metadata.jsonl: NOT_REGULAR_FILE: a folder is where a file is needed"),
         (lambda path: path / "large", "large/results_metadata.jsonl: TOO_LARGE: 2000000 bytes, the limit is 1000000"),
     ],
 )
@@ -146,8 +150,8 @@ def test_a_missing_key_is_that_instances_fault(tmp_path: Path, key: str) -> None
     assert fault(read_submission(folder(tmp_path, given)), "q") == ("BAD_METADATA", f"the key '{key}' is missing")
 
 
-def test_a_duplicate_id_names_its_lines_and_keeps_one_answer(tmp_path: Path) -> None:
-    """Neither the first nor the last wins."""
+def test_repeated_and_unknown_ids_and_large_answers(tmp_path: Path) -> None:
+    """No one of a repeated id wins, others are counted with their lines, an unquoted value is its own fault; limits count bytes."""
     read = read_submission(folder(tmp_path, entry("a", value="1"), entry("b"), entry("a", value="2")))
     assert fault(read, "a") == ("DUPLICATE_ID", "the instance is on lines 1 and 3")
     assert list(read.answers) == ["a", "b"]
@@ -155,72 +159,6 @@ def test_a_duplicate_id_names_its_lines_and_keeps_one_answer(tmp_path: Path) -> 
     assert fault(many, "a") == ("DUPLICATE_ID", "the instance is on lines 1, 2, 3, 4 and 5 and more")
     five = read_submission(folder(tmp_path, *[entry("a")] * 5))
     assert fault(five, "a") == ("DUPLICATE_ID", "the instance is on lines 1, 2, 3, 4 and 5")
-
-
-def test_other_keys_are_named_once_and_never_used(tmp_path: Path) -> None:
-    """An entry that brings its own evaluation changes nothing but the notes."""
-    read = read_submission(folder(tmp_path, entry("a"), entry("b", evaluation={"func": "x"}), entry("c", evaluation=1, score=1)))
-    assert read.notes == (
-        "results_metadata.jsonl:2: key 'evaluation' is not read (2 entries)",
-        "results_metadata.jsonl:3: key 'score' is not read (1 entry)",
-    )
-    assert read.answers["b"].fault is None
-
-
-@pytest.mark.parametrize("id_", [5, None, ["a"], "", {}])
-def test_an_entry_without_a_usable_id_is_a_note(tmp_path: Path, id_: Any) -> None:
-    """It can be nobody's answer."""
-    read = read_submission(folder(tmp_path, entry("good"), entry(id_)))
-    assert list(read.answers) == ["good"]
-    assert read.notes == ("results_metadata.jsonl:2: BAD_METADATA: instance_id must be a non-empty text",)
-
-
-def test_answers_to_what_gold_does_not_ask(tmp_path: Path) -> None:
-    """They are counted, the first of them with their lines; gold's own come in file order, one that is repeated with all its lines."""
-    entries = [*(entry(f"x{at}") for at in range(4)), entry("b"), entry("a"), *[entry("b")] * 7]
-    for limits in ({"notes": 2}, {"notes": 2, "line_bytes": BLOCK_BYTES - 1}):
-        read = read_metadata(folder(tmp_path, *entries), resolve_limits(limits), ["a", "b", "c"])
-        assert (list(read.answers), read.n_unknown, read.n_objects) == (["b", "a"], 4, 13)
-        assert read.unknown == (("results_metadata.jsonl:1", "x0"), ("results_metadata.jsonl:2", "x1"))
-        assert fault(read, "b") == ("DUPLICATE_ID", "the instance is on lines 5, 7, 8, 9 and 10 and more")
-        assert read.answers["a"].fault is None
-    twice = read_metadata(folder(tmp_path, entry("a"), entry("b"), entry("a")), ids=["a", "b"])
-    assert fault(twice, "a") == ("DUPLICATE_ID", "the instance is on lines 1 and 3")
-
-
-def test_an_array_in_place_of_lines(tmp_path: Path) -> None:
-    """`results_metadata.json` is read with one note; its places are its own; an array of nothing that answers is refused."""
-    other = tmp_path / "results_metadata.json"
-    for text, where in ((json.dumps([entry("a"), entry("a"), entry("b"), {"x": 1}], indent=0), 1), ("\n\n" + json.dumps(entry("b")), 3)):
-        other.write_text("\ufeff" + text, encoding="utf-8")
-        read = read_submission(tmp_path)
-        assert (read.metadata, read.notes[0]) == (other.name, f"{other.name} is read as {METADATA}, one object per line")
-        assert all(METADATA not in f"{answer.where} {answer.fault}" for answer in read.answers.values())
-        assert all(note.startswith(f"{other.name}:") for note in read.notes[1:])
-        assert read.answers["b" if where > 1 else "a"].where.startswith(f"{other.name}:")
-    other.write_text(json.dumps([entry("a", "files", ["x.csv"]), {"instance_id": "b"}]))
-    read = read_submission(tmp_path)
-    assert [(answer.value, answer.where) for answer in read.answers.values()] == [(("x.csv",), f"{other.name}:1"), ("", f"{other.name}:1")]
-    other.write_text(json.dumps([entry("a", **{METADATA: 1})]))
-    assert read_submission(tmp_path).notes[1:] == (f"{other.name}:1: key '{METADATA}' is not read (1 entry)",)
-    for content, why in (
-        (b"[{}]", ""),
-        (b'[{"x": 1}]', "no object in it has an instance_id"),
-        (b"[\xff]", "BAD_ENCODING: byte 2 is not UTF-8"),
-    ):
-        other.write_bytes(content)
-        if why:
-            with pytest.raises(SubmissionError, match=why):
-                read_submission(tmp_path)
-    other.unlink()
-    (tmp_path / "results.jsonl").write_text("{}")
-    with pytest.raises(SubmissionError) as unlike:
-        read_submission(tmp_path)
-    assert unlike.value.hint
-
-
-def test_the_reference_readmes_own_example_is_read(tmp_path: Path) -> None:
-    """Its unquoted 17.5056918% is that instance's fault, with the hint to quote it."""
     read = read_submission(folder(tmp_path, README_EXAMPLE))
     assert list(read.answers) == ["aaa-1", "aaa-2", "aaa-3"]
     assert fault(read, "aaa-1") == ("BAD_METADATA", 'not valid JSON at column 33; put quotes around the value: "17.5056918%"')
@@ -230,10 +168,6 @@ def test_the_reference_readmes_own_example_is_read(tmp_path: Path) -> None:
         f"{METADATA}:6: commas between objects are skipped",
         f"{METADATA}:16: an empty object {{}} is skipped",
     )
-
-
-def test_an_answer_over_the_cap_is_too_large_by_its_bytes(tmp_path: Path) -> None:
-    """64 KiB by default; characters of two bytes count twice, and those of all paths together."""
     here = folder(tmp_path, entry("a", value="é" * 6), entry("b", "files", ["ab.csv", "c.csv"]), entry("c", "file", "x" * 11))
     most = read_submission(here, resolve_limits({"answer_bytes": 12, "files": 2}))
     assert [answer.fault for answer in most.answers.values()] == [None] * 3
@@ -247,6 +181,46 @@ def test_an_answer_over_the_cap_is_too_large_by_its_bytes(tmp_path: Path) -> Non
     assert read_submission(here, resolve_limits({"metadata_bytes": size})).n_objects == 3
     with pytest.raises(SubmissionError, match=f"TOO_LARGE: {size} bytes, the limit is {size - 1}"):
         read_submission(here, resolve_limits({"metadata_bytes": size - 1}))
+    entries = [*(entry(f"x{at}") for at in range(4)), entry("b"), entry("a"), *[entry("b")] * 7]
+    for limits in ({"notes": 2}, {"notes": 2, "line_bytes": BLOCK_BYTES - 1}):
+        read = read_metadata(folder(tmp_path, *entries), resolve_limits(limits), ["a", "b", "c"])
+        assert (list(read.answers), read.n_unknown, read.n_objects) == (["b", "a"], 4, 13)
+        assert read.unknown == (("results_metadata.jsonl:1", "x0"), ("results_metadata.jsonl:2", "x1"))
+        assert fault(read, "b") == ("DUPLICATE_ID", "the instance is on lines 5, 7, 8, 9 and 10 and more")
+        assert read.answers["a"].fault is None
+    twice = read_metadata(folder(tmp_path, entry("a"), entry("b"), entry("a")), ids=["a", "b"])
+    assert fault(twice, "a") == ("DUPLICATE_ID", "the instance is on lines 1 and 3")
+
+
+def test_what_is_not_read_is_noted(tmp_path: Path) -> None:
+    """Other keys change nothing but the notes, which are few and printable; so much is kept of ids that nobody asked for."""
+    read = read_submission(folder(tmp_path, entry("a"), entry("b", evaluation={"func": "x"}), entry("c", evaluation=1, score=1)))
+    assert read.notes == (
+        "results_metadata.jsonl:2: key 'evaluation' is not read (2 entries)",
+        "results_metadata.jsonl:3: key 'score' is not read (1 entry)",
+    )
+    assert read.answers["b"].fault is None
+    read = read_submission(folder(tmp_path, *["junk"] * 8), resolve_limits({"notes": 5}))
+    assert len(read.notes) == 6
+    assert read.notes[-1] == "results_metadata.jsonl: 3 more notes not shown"
+    read = read_submission(folder(tmp_path, entry("a", **{"\x1b[2J": 1})))
+    assert read.notes == ("results_metadata.jsonl:1: key '\\x1b[2J' is not read (1 entry)",)
+    keys = {f"k{at}": 1 for at in range(7)}
+    read = read_metadata(folder(tmp_path, entry("a", **keys), entry("x" * 300)), resolve_limits({"notes": 2}), ["a"])
+    assert read.answers["a"].unread == tuple(f"'k{at}'" for at in range(5))
+    assert read.notes == tuple(f"results_metadata.jsonl:1: key 'k{at}' is not read (1 entry)" for at in range(2))
+    assert read.unknown == (("results_metadata.jsonl:2", "x" * 200),)
+    sampled = SampleCollector(["x" * 300], 1, 2, most_shown=1)
+    sampled.add(Answer(instance_id="x" * 300, answer_type="answer", value="", where=where_of(7)), 7)
+    assert list(sampled.unequal()) == [(7, "x" * 200, 1)]
+
+
+@pytest.mark.parametrize("id_", [5, None, ["a"], "", {}])
+def test_an_entry_without_a_usable_id_is_a_note(tmp_path: Path, id_: Any) -> None:
+    """It can be nobody's answer."""
+    read = read_submission(folder(tmp_path, entry("good"), entry(id_)))
+    assert list(read.answers) == ["good"]
+    assert read.notes == ("results_metadata.jsonl:2: BAD_METADATA: instance_id must be a non-empty text",)
 
 
 def marked(answer: Answer, lines: list[int]) -> Answer:
@@ -296,37 +270,39 @@ def test_ids_of_one_hash_are_not_one_id() -> None:
     assert [type(collected.answers(marked, compact_from=n)) for n in (4, 5)] == [CompactAnswers, dict]
 
 
-def test_notes_are_capped_and_the_rest_counted(tmp_path: Path) -> None:
-    """A hostile file cannot fill the report."""
-    read = read_submission(folder(tmp_path, *["junk"] * 8), resolve_limits({"notes": 5}))
-    assert len(read.notes) == 6
-    assert read.notes[-1] == "results_metadata.jsonl: 3 more notes not shown"
-
-
-def test_unprintable_text_is_escaped_in_notes(tmp_path: Path) -> None:
-    """A key may hold terminal escapes."""
-    read = read_submission(folder(tmp_path, entry("a", **{"\x1b[2J": 1})))
-    assert read.notes == ("results_metadata.jsonl:1: key '\\x1b[2J' is not read (1 entry)",)
-
-
-def test_how_much_is_kept_of_what_is_not_read(tmp_path: Path) -> None:
-    """Five keys of an answer, as many keys in all as notes, and 200 characters of an id that nobody asked for."""
-    keys = {f"k{at}": 1 for at in range(7)}
-    read = read_metadata(folder(tmp_path, entry("a", **keys), entry("x" * 300)), resolve_limits({"notes": 2}), ["a"])
-    assert read.answers["a"].unread == tuple(f"'k{at}'" for at in range(5))
-    assert read.notes == tuple(f"results_metadata.jsonl:1: key 'k{at}' is not read (1 entry)" for at in range(2))
-    assert read.unknown == (("results_metadata.jsonl:2", "x" * 200),)
-    sampled = SampleCollector(["x" * 300], 1, 2, most_shown=1)
-    sampled.add(Answer(instance_id="x" * 300, answer_type="answer", value="", where=where_of(7)), 7)
-    assert list(sampled.unequal()) == [(7, "x" * 200, 1)]
-
-
-def test_an_array_behind_many_blanks(tmp_path: Path) -> None:
-    """However far the bracket is from the beginning of the file, and from a mark of its encoding."""
+def test_an_array_in_place_of_lines(tmp_path: Path) -> None:
+    """`results_metadata.json` is read with one note, behind any blanks, with its own places; one without answers is refused."""
     for blanks in (1, 65_533, 65_536, 65_537, 200_000):
         (tmp_path / "results_metadata.json").write_text("\ufeff" + " " * blanks + json.dumps([entry("a"), entry("b")]), encoding="utf-8")
         read = read_submission(tmp_path)
         assert ([*read.answers], len(read.notes)) == (["a", "b"], 1), blanks
+    other = tmp_path / "results_metadata.json"
+    for text, where in ((json.dumps([entry("a"), entry("a"), entry("b"), {"x": 1}], indent=0), 1), ("\n\n" + json.dumps(entry("b")), 3)):
+        other.write_text("\ufeff" + text, encoding="utf-8")
+        read = read_submission(tmp_path)
+        assert (read.metadata, read.notes[0]) == (other.name, f"{other.name} is read as {METADATA}, one object per line")
+        assert all(METADATA not in f"{answer.where} {answer.fault}" for answer in read.answers.values())
+        assert all(note.startswith(f"{other.name}:") for note in read.notes[1:])
+        assert read.answers["b" if where > 1 else "a"].where.startswith(f"{other.name}:")
+    other.write_text(json.dumps([entry("a", "files", ["x.csv"]), {"instance_id": "b"}]))
+    read = read_submission(tmp_path)
+    assert [(answer.value, answer.where) for answer in read.answers.values()] == [(("x.csv",), f"{other.name}:1"), ("", f"{other.name}:1")]
+    other.write_text(json.dumps([entry("a", **{METADATA: 1})]))
+    assert read_submission(tmp_path).notes[1:] == (f"{other.name}:1: key '{METADATA}' is not read (1 entry)",)
+    for content, why in (
+        (b"[{}]", ""),
+        (b'[{"x": 1}]', "no object in it has an instance_id"),
+        (b"[\xff]", "BAD_ENCODING: byte 2 is not UTF-8"),
+    ):
+        other.write_bytes(content)
+        if why:
+            with pytest.raises(SubmissionError, match=why):
+                read_submission(tmp_path)
+    other.unlink()
+    (tmp_path / "results.jsonl").write_text("{}")
+    with pytest.raises(SubmissionError) as unlike:
+        read_submission(tmp_path)
+    assert unlike.value.hint
 
 
 def test_a_file_above_the_limit_is_not_read_to_hash_it(tmp_path: Path) -> None:
@@ -398,3 +374,204 @@ def test_databases_in_place_of_metadata(tmp_path: Path) -> None:
     assert read_projects(tmp_path, DEFAULT_LIMITS, ["x"]) is None
     (tmp_path / "x_eval.jsonl").touch()
     assert read_projects(tmp_path, DEFAULT_LIMITS, None) is None
+
+
+# Below the size of a block nothing is read in blocks: the reader that knows everything sees each line.
+LINE_BY_LINE = {**DEFAULT_LIMITS, "line_bytes": BLOCK_BYTES - 1}
+TEXTS = st.text(st.sampled_from('aé"\\\n\r\t\x00\x1f\x7f\x85\u2028😀{}[],: 1'), max_size=6)
+IDS = st.one_of(st.sampled_from(["a", "b", "c", "d"]), TEXTS)
+PAIRS = st.fixed_dictionaries(
+    {
+        "instance_id": IDS,
+        "answer_type": st.sampled_from(["answer", "file", "files", "x", 1]),
+        "answer_or_path": st.one_of(TEXTS, st.just(1.50)),
+    }
+)
+SPACES = st.sampled_from([(", ", ": "), (",", ":"), (" ,\t", " : ")])
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> str:
+    """One line: an object with its keys in some order and with some spaces, a key twice, or something else altogether."""
+    odd = [
+        *("", " ", "{}", "[", "]", "junk", '{"instance_id": "a"', "}"),
+        '{"instance_id": "\\ud800", "answer_type": "answer", "answer_or_path": ""}',
+    ]
+    odd += [
+        '{"instance_id": "a", "instance_id": "b", "answer_type": "answer", "answer_or_path": "x"}',
+        '{"instance_id": "a", "answer_type":',
+    ]
+    odd += [
+        '{"instance_id": "q", "answer_type": "answer", "answer_or_path": "\\u12"}',
+        '{"instance_id": "r", "answer_type": "answer", "answer_or_path": "\\x"}',
+    ]
+    if draw(st.integers(0, 4)) == 0:
+        return draw(st.sampled_from(odd))
+    pairs = draw(st.permutations(list(draw(PAIRS).items())))
+    if draw(st.integers(0, 6)) == 0:
+        pairs = [*pairs, draw(st.sampled_from([("score", 1), ("instance_id", "b"), ("evaluation", {"func": "x"})]))]
+    comma, colon = draw(SPACES)
+    ascii_only = draw(st.booleans())
+    return "{" + comma.join(json.dumps(k) + colon + json.dumps(v, ensure_ascii=ascii_only) for k, v in pairs) + "}"
+
+
+def same(left: Submission, right: Submission) -> bool:
+    """Whether two readings agree in every answer, their order, and all notes."""
+    return (
+        list(left.answers) == list(right.answers)
+        and list(left.answers.values()) == list(right.answers.values())
+        and replace(left, answers={}) == replace(right, answers={})
+    )
+
+
+def read_in_every_way(folder: Path, content: bytes) -> list[Submission]:
+    """What the reader makes of a file: line by line, in blocks, and in blocks into the compact store."""
+    (folder / "results_metadata.jsonl").write_bytes(content)
+    found = [read_submission(folder, LINE_BY_LINE), read_submission(folder)]
+    with patch.object(submission.AnswerCollector.answers, "__kwdefaults__", {"compact_from": 1}):
+        found.append(read_submission(folder))
+    return found
+
+
+PLAIN_LINE = '{"instance_id": "%s", "answer_type": "answer", "answer_or_path": "x"}'
+
+
+@examples(300)
+@example(content=[PLAIN_LINE % "a", "[", PLAIN_LINE % "b", "]"], end="\n", last=True, mark=b"", wild=b"")
+@example(content=["{}"] * 9 + ["[", PLAIN_LINE % "b", "]"], end="\n", last=True, mark=b"", wild=b"")
+@example(content=['{"instance_id":', *["{}"] * 9, "}", PLAIN_LINE % "b"], end="\n", last=True, mark=b"", wild=b"")
+@given(
+    content=st.lists(lines(), max_size=8),
+    end=st.sampled_from(["\n", "\r\n"]),
+    last=st.booleans(),
+    mark=st.sampled_from([b"", b"\xef\xbb\xbf"]),
+    wild=st.sampled_from([b"", b"\xff\n", b"\n \r\n" * 9 + b"{}\n"]),
+)
+def test_blocks_read_what_lines_read(
+    content: list[str], end: str, last: bool, mark: bytes, wild: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Any file gives the same answers, faults, notes and order in each way of reading."""
+    folder = tmp_path_factory.mktemp("read")
+    text = end.join(content) + (end if last else "")
+    plain, blocks, compact = read_in_every_way(folder, mark + text.encode("utf-8", "surrogatepass") + wild)
+    assert same(plain, blocks)
+    assert same(plain, compact)
+    assert all(compact.answers[name] == answer for name, answer in plain.answers.items())
+    assert len(compact.answers) == len(plain.answers)
+
+
+def test_many_lines_and_large_answers_in_blocks(tmp_path: Path) -> None:
+    """Planted faults are found on their lines, an answer over its limit as alone; small line limits need the other reader."""
+    rows = [json.dumps({"instance_id": f"i{at}", "answer_type": "answer", "answer_or_path": f"x{at}"}) for at in range(12_000)]
+    rows[100] = rows[11_000]
+    rows[4_000] = rows[4_000].replace('"answer_type"', '"answer_or_path": "y", "answer_type"')
+    rows[6_000] = rows[6_000].replace(', "answer_type"', ',\n "answer_type"')
+    rows[8_000] = "{broken"
+    plain, blocks, compact = read_in_every_way(tmp_path, ("\n".join(rows) + "\n").encode())
+    assert same(plain, blocks)
+    assert same(plain, compact)
+    assert (type(blocks.answers).__name__, type(compact.answers).__name__) == ("dict", "CompactAnswers")
+    answers = compact.answers
+    assert "i100" not in answers
+    assert answers.get("nothing") is None
+    twice = answers["i11000"].fault
+    assert twice is not None
+    assert twice.detail == "the instance is on lines 101 and 11002"
+    assert "is repeated" in str(answers["i4000"].fault)
+    assert answers["i11999"].where == "results_metadata.jsonl:12001"
+    assert pickle.loads(pickle.dumps(answers)) == dict(answers)
+    rows = [
+        json.dumps({"instance_id": f"i{at}", "answer_type": "answer", "answer_or_path": "é" * size}, ensure_ascii=False)
+        for at, size in enumerate((5, 40_000, 20_000))
+    ]
+    plain, blocks, compact = read_in_every_way(tmp_path, ("\n".join(rows) + "\n").encode())
+    assert same(plain, blocks)
+    assert same(plain, compact)
+    assert [answer.fault.code if answer.fault else None for answer in blocks.answers.values()] == [None, "TOO_LARGE", None]
+    for limits, usable in (
+        *(({}, True), ({"line_bytes": BLOCK_BYTES}, True), ({"line_bytes": BLOCK_BYTES - 1}, False), ({"json_depth": 1}, True)),
+    ):
+        assert PlainLines({**DEFAULT_LIMITS, **limits}).is_usable is usable
+    assert not PlainLines({**DEFAULT_LIMITS, "json_depth": 0}).is_usable
+    values = ["x", 'say "x"', "\\", '\\"']
+    lines = [json.dumps({"instance_id": "a", "answer_type": "answer", "answer_or_path": value}) for value in values]
+    rows = [("a", "answer", value) for value in values]
+    assert PlainLines(DEFAULT_LIMITS).rows("".join(f"{line}\n" for line in lines).encode()) == (rows, [])
+    mixed = "".join(f"{line}\n" for line in ["junk", *lines, '"' * 12]).encode()
+    assert PlainLines(DEFAULT_LIMITS).rows(mixed) == ([("", "", ""), *rows, ("", "", "")], [0, 5])
+
+
+def row_of(line: str, longest: int) -> tuple[str, ...]:
+    """The texts of a line that is plain: the three keys once, a known type, an id without escapes, no absolute path, not too long."""
+    try:
+        pairs = json.loads(line, object_pairs_hook=list) if line.startswith("{") else []
+        line.encode()
+        "".join(str(value) for _, value in pairs).encode()
+    except ValueError:
+        return ("", "", "")
+    found = dict(pairs)
+    keys = ("instance_id", "answer_type", "answer_or_path")
+    if len(pairs) != 3 or {*found} != {*keys} or not all(isinstance(value, str) for value in found.values()):
+        return ("", "", "")
+    name, kind, value = (found[key] for key in keys)
+    is_known = kind in ("answer", "file") and name and not re.search(r'[\x00-\x1f"\\]', name)
+    return (name, kind, value) if is_known and not value.startswith("/") and len(value) <= longest else ("", "", "")
+
+
+@examples(600)
+@given(st.lists(lines(), max_size=8), st.integers(1, 8))
+def test_exactly_the_plain_lines_are_decoded(content: list[str], longest: int) -> None:
+    """Each plain line of any text has its row, and each other line none."""
+    content = [line for line in "\n".join(content).encode("utf-8", "ignore").decode().split("\n") if line.strip()]
+    rows = [row_of(line, longest) for line in content]
+    plain = PlainLines({**DEFAULT_LIMITS, "answer_bytes": 4 * longest + 3})
+    others = [at for at, row in enumerate(rows) if not row[0]]
+    assert plain.rows("".join(f"{line}\n" for line in content).encode()) == (rows, others)
+
+
+def database(place: Path, n: int) -> None:
+    """A database with a table `base data` of n rows and dbt's view `mart` over it."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with opened(place) as writer:
+        writer.execute(f'CREATE TABLE "base data" AS SELECT i FROM range({n}) AS t(i)')
+        writer.execute(f'CREATE VIEW mart AS SELECT i * 2 AS twice FROM "{place.stem}"."main"."base data"')
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """(projects, gold) of three instances: one right, one with two databases, one not handed in."""
+    gold, projects = tmp_path / "gold", tmp_path / "projects"
+    specs = []
+    for name in ("shop001", "shop002", "shop003"):
+        (gold / name).mkdir(parents=True)
+        with opened(gold / name / "shop.duckdb") as writer:
+            writer.execute("CREATE TABLE mart AS SELECT i * 2 AS twice FROM range(3) AS t(i)")
+        check = {"func": "duckdb_match", "parameters": {"gold": "shop.duckdb", "ignore_orders": [True], "reference": "dbt"}}
+        specs.append(json.dumps({"instance_id": name, "evaluation": check}))
+    (gold / "made_eval.jsonl").write_text("\n".join(specs) + "\n")
+    database(projects / "shop001" / "my shop.duckdb", 3)
+    (projects / "shop001" / "models").mkdir()
+    (projects / "shop001" / "dbt_project.yml").write_text("name: shop\n")
+    for name in ("a", "b"):
+        database(projects / "shop002" / f"{name}.duckdb", 3)
+    database(projects / "elsewhere" / "shop.duckdb", 3)
+    return projects, gold
+
+
+def test_projects_are_a_submission(folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The one database of a folder is its answer, several are a fault; gold or a folder without any is no submission."""
+    projects, gold = folders
+    assert main(["run", str(projects), "--gold", str(gold), "--out", str(tmp_path / "out"), "--no-cache"]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "out/results.jsonl").read_text().splitlines()]
+    assert [(row["status"], row["score"]) for row in rows] == [("scored", 1), ("submission_fault", 0), ("missing", 0)]
+    assert "2 databases (a.duckdb, b.duckdb)" in rows[1]["reason"]
+    assert "no results_metadata.jsonl" in capsys.readouterr().out
+    _, gold = folders
+    (tmp_path / "empty" / "shop001").mkdir(parents=True)
+    other = tmp_path / "other gold"
+    other.mkdir()
+    (other / "made_eval.jsonl").write_text((gold / "made_eval.jsonl").read_text())
+    database(other / "shop001" / "shop.duckdb", 3)
+    for place in (other, tmp_path / "empty"):
+        assert main(["run", str(place), "--gold", str(gold), "--no-save", "-q"]) == 2
+        assert "no results_metadata.jsonl" in capsys.readouterr().err

@@ -1,37 +1,30 @@
-"""The hash of a submission: the same for the same content, another for another byte, and remembered only as long as nobody touched it."""
+"""The files of a submission: its hash follows its content, other names of its metadata are told, and a URL is copied by name."""
 
 import hashlib
 import json
 import os
+import random
 import shutil
 import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from evalsuite.cli import main
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.disk_cache import DiskCache
-from evalsuite.core.errors import OutputError
-from evalsuite.core.types import Answer, Fault, GoldInstance, Result, Submission, Task
+from evalsuite.core.errors import EXIT_USAGE, MissingExtraError, OutputError, SubmissionError
+from evalsuite.core.types import METADATA, Answer, Fault, GoldInstance, Result, Submission, Task
 from evalsuite.gold.layouts import read_submission
 from evalsuite.readers import submission as reading
 from evalsuite.readers import submission_files
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
-from evalsuite.readers.submission_files import (
-    _stamp_of_files,
-    cached_hash,
-    file_contents,
-    has_changed,
-    hash_of,
-    named_hash,
-    read_of,
-    submission_hash,
-    uncertain_instances,
-)
 from evalsuite.runs import plan
 from evalsuite.runs import scoring as running
 from evalsuite.runs.history_index import find_scored, key_of
@@ -40,6 +33,9 @@ from evalsuite.runs.scoring import InterruptedRun, Run, run
 from evalsuite.runs.worker_pool import WorkerPair
 from evalsuite.sandbox.fork_server import Worker
 from tests.cli.test_run import write_lines
+from tests.properties import is_full
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
 @pytest.fixture
@@ -64,12 +60,14 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def known(folder: Path, memo: DiskCache) -> str:
     """The hash through the memo."""
-    return cached_hash(folder, memo, limits=DEFAULT_LIMITS, gold_inodes=frozenset(), gold_hash="", read=lambda: read_metadata(folder))
+    return submission_files.cached_hash(
+        folder, memo, limits=DEFAULT_LIMITS, gold_inodes=frozenset(), gold_hash="", read=lambda: read_metadata(folder)
+    )
 
 
 def plain(folder: Path) -> str:
     """The hash by reading everything."""
-    return submission_hash(read_submission(folder))
+    return submission_files.submission_hash(read_submission(folder))
 
 
 @pytest.mark.parametrize("what", ["byte", "byte and mtime", "gone", "link", "folder link", "metadata"])
@@ -97,7 +95,7 @@ def test_every_change_is_seen(folder: Path, what: str, settled: None) -> None:
     assert after == plain(folder)
     assert after != before
     fault = {"gone": "MISSING_FILE", "link": "BAD_PATH", "folder link": "BAD_PATH"}.get(what)
-    assert file_contents(read_submission(folder))["f/r.csv"] == (fault or hashlib.sha256(file.read_bytes()).hexdigest())
+    assert submission_files.file_contents(read_submission(folder))["f/r.csv"] == (fault or hashlib.sha256(file.read_bytes()).hexdigest())
 
 
 @pytest.mark.parametrize("linked", ["t", "t/a", "t/a/b"])
@@ -105,24 +103,24 @@ def test_a_link_at_any_depth_is_seen(folder: Path, linked: str) -> None:
     """The same file through a link, with its inode and times, has another stamp."""
     (folder / "t" / "a" / "b").mkdir(parents=True)
     (folder / "t" / "a" / "b" / "r.csv").write_text("n\n1\n")
-    before, newest = _stamp_of_files(folder, ["t/a/b/r.csv"], frozenset())
+    before, newest = submission_files._stamp_of_files(folder, ["t/a/b/r.csv"], frozenset())
     (folder / linked).rename(folder / "away")
     (folder / linked).symlink_to(folder / "away")
-    after, same = _stamp_of_files(folder, ["t/a/b/r.csv"], frozenset())
+    after, same = submission_files._stamp_of_files(folder, ["t/a/b/r.csv"], frozenset())
     assert (before == after, newest == same) == (False, True)
-    assert _stamp_of_files(folder, ["none/r.csv"], frozenset())[1] == 0
+    assert submission_files._stamp_of_files(folder, ["none/r.csv"], frozenset())[1] == 0
 
 
-def test_what_the_files_of_a_submission_contain(folder: Path) -> None:
-    """What is known is not read, and the metadata file has no limit."""
+def test_what_the_files_of_a_submission_contain(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known is not read, and the metadata file has no limit. Its files have the status that they have."""
     read, meta, file = read_submission(folder), "results_metadata.jsonl", "f/r.csv"
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (meta, file)}
-    assert file_contents(read) == {meta: read.digest, file: digests[file]} == digests
-    assert file_contents(read, known={file: "7"}) == {**digests, file: "7"}
-    assert named_hash(read) == hash_of({meta: digests[meta], file: ""})
-    assert named_hash(replace(read, digest=None, metadata="")) == hash_of({meta: "", file: ""})
+    assert submission_files.file_contents(read) == {meta: read.digest, file: digests[file]} == digests
+    assert submission_files.file_contents(read, known={file: "7"}) == {**digests, file: "7"}
+    assert submission_files.named_hash(read) == submission_files.hash_of({meta: digests[meta], file: ""})
+    assert submission_files.named_hash(replace(read, digest=None, metadata="")) == submission_files.hash_of({meta: "", file: ""})
     unread = replace(read, digest=None, limit_bytes=3)
-    assert file_contents(unread) == {**digests, file: "TOO_LARGE"}
+    assert submission_files.file_contents(unread) == {**digests, file: "TOO_LARGE"}
     tasks = [
         Task(instance=GoldInstance(instance_id=name, checks=()), answer=answer, gold_folder=Path(), submission_folder=folder)
         for name, answer in (("none", None), ("t", read.answers["t"]), ("f", read.answers["f"]))
@@ -143,24 +141,22 @@ def test_what_the_files_of_a_submission_contain(folder: Path) -> None:
         (whole, {file: digests[file]}), (replace(whole, digests={}), {}), (replace(whole, digests={"r.csv": "BAD_PATH"}), {}),
         (replace(whole, digests={"s.csv": digests[file]}), {}),
     ):  # fmt: skip
-        assert read_of(tasks, {**results, "f": result}) == known
-    assert read_of(tasks, {"none": whole}) == {}
-    assert [has_changed(read, {file: text}) for text in (digests[file], "7")] == [False, True]
-
-
-def test_a_folder_that_cannot_be_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its files have the status that they have."""
+        assert submission_files.read_of(tasks, {**results, "f": result}) == known
+    assert submission_files.read_of(tasks, {"none": whole}) == {}
+    assert [submission_files.has_changed(read, {file: text}) for text in (digests[file], "7")] == [False, True]
 
     def fail(_: object) -> None:
         raise PermissionError
 
-    before = _stamp_of_files(folder, ["f/r.csv"], frozenset())
+    before = submission_files._stamp_of_files(folder, ["f/r.csv"], frozenset())
     monkeypatch.setattr(submission_files.os, "scandir", fail)
-    assert _stamp_of_files(folder, ["f/r.csv"], frozenset()) == before
+    assert submission_files._stamp_of_files(folder, ["f/r.csv"], frozenset()) == before
 
 
-def test_an_untouched_folder_is_not_read(folder: Path, settled: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second time no file is opened, also by another process that shares the memo's file."""
+def test_links_to_gold_and_an_untouched_folder(folder: Path, settled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hard link to gold is another submission; an untouched folder is hashed without opening a file, in any process."""
+    seen = (folder / "f" / "r.csv").stat()
+    assert submission_files.submission_hash(read_submission(folder), frozenset({(seen.st_dev, seen.st_ino)})) != plain(folder)
     memo = DiskCache(folder.parent / "cache")
     before = known(folder, memo)
     memo.close()
@@ -170,12 +166,6 @@ def test_an_untouched_folder_is_not_read(folder: Path, settled: None, monkeypatc
 
     monkeypatch.setattr(reading, "open_confined", refuse)
     assert known(folder, DiskCache(folder.parent / "cache")) == before
-
-
-def test_a_link_to_gold_changes_the_hash(folder: Path) -> None:
-    """The same bytes as a hard link to a gold file are another submission: they will not be read."""
-    seen = (folder / "f" / "r.csv").stat()
-    assert submission_hash(read_submission(folder), frozenset({(seen.st_dev, seen.st_ino)})) != plain(folder)
 
 
 def run_while(folder: Path, then: Callable[[], object], *, after: Callable[[], object] = lambda: None, **options: Any) -> Run:
@@ -283,11 +273,8 @@ def test_what_was_read_outlives_an_interruption(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "status", "code", "digests", "changed", "is_certain"),
     [
-        ("answer", "crashed", None, {}, [], True),
-        ("file", "scored", None, {}, [], True),
-        ("file", "timeout", None, {}, [], False),
-        ("file", "crashed", None, {}, [], False),
-        ("file", "unscored", "LIMIT", {}, [], False),
+        *(("answer", "crashed", None, {}, [], True), ("file", "scored", None, {}, [], True), ("file", "timeout", None, {}, [], False)),
+        *(("file", "crashed", None, {}, [], False), ("file", "unscored", "LIMIT", {}, [], False)),
         ("file", "unscored", "NEEDS_EXTRA", {}, [], True),
         ("file", "submission_fault", "LIMIT", {}, [], True),
         ("file", "crashed", None, {"r.csv": "1"}, [], True),
@@ -298,8 +285,7 @@ def test_what_was_read_outlives_an_interruption(folder: Path) -> None:
         ("answer", "scored", None, {}, ["b/g.csv"], False),
         ("files", "scored", None, {"r.csv": "1", "s.csv": "3"}, [], True),
         ("files", "scored", None, {"r.csv": "1", "s.csv": "2"}, [], False),
-        ("fault", "crashed", None, {}, [], True),
-        ("none", "crashed", None, {}, [], True),
+        *(("fault", "crashed", None, {}, [], True), ("none", "crashed", None, {}, [], True)),
     ],
 )
 def test_of_which_answers_nobody_knows_what_was_read(
@@ -311,6 +297,202 @@ def test_of_which_answers_nobody_knows_what_was_read(
     answer = None if kind == "none" else Answer(instance_id="a", answer_type="file" if kind == "fault" else kind, value=value, fault=fault)
     task = Task(instance=GoldInstance(instance_id="a", checks=()), answer=answer, gold_folder=Path(), submission_folder=Path())
     result = Result(instance_id="a", status=status, score=0, official=0, strict=0, scorer=None, reason="", fault=code, digests=digests)
-    found = uncertain_instances([task], [result], {"a/r.csv": "1", "a/s.csv": "3"}, changed_gold=changed)
+    found = submission_files.uncertain_instances([task], [result], {"a/r.csv": "1", "a/s.csv": "3"}, changed_gold=changed)
     assert found == (() if is_certain else ("a",))
-    assert uncertain_instances([task], [result], {}, changed_gold=changed) == ()
+    assert submission_files.uncertain_instances([task], [result], {}, changed_gold=changed) == ()
+
+
+def whole(folder: Path) -> list[Submission]:
+    """All that its metadata say."""
+    return [read_metadata(folder)]
+
+
+@pytest.fixture
+def memory() -> Any:
+    """An object store in memory, empty before and after."""
+    fsspec = pytest.importorskip("fsspec", reason="the extra `remote` is not installed")
+    system = fsspec.filesystem("memory")
+    system.store.clear()
+    yield system
+    system.store.clear()
+
+
+def hand_in(memory: Any, *answers: tuple[str, str, Any], **files: bytes) -> None:
+    """Put a submission into the bucket `memory://team`."""
+    keys = ("instance_id", "answer_type", "answer_or_path")
+    lines = "".join(json.dumps(dict(zip(keys, answer, strict=True))) + "\n" for answer in answers)
+    memory.pipe("/team/results_metadata.jsonl", lines.encode())
+    for name, data in files.items():
+        memory.pipe(f"/{name}", data)
+
+
+@pytest.mark.parametrize(
+    ("place", "remote"),
+    [("s3://b/x", True), ("gs://b", True), ("memory://a", True), ("folder", False), ("C://x", False), ("a/b://c", False), ("", False)],
+)
+def test_what_is_a_url(place: str, remote: bool) -> None:
+    """A scheme of two letters or more and `://` make a URL."""
+    assert submission_files.is_remote(place) == remote
+
+
+def test_what_does_not_come_from_a_url(memory: Any) -> None:
+    """Files are cut above their limit, one inside a file is absent; no metadata is said, an error's text is not: it may be secret."""
+    hand_in(memory, ("a", "file", "x.csv"))
+    memory.pipe("/team/a/x.csv", b"x" * 5000)
+    with submission_files.local_copy("memory://team", {**DEFAULT_LIMITS, "file_bytes": 1000}, read=whole) as folder:
+        assert (folder / "a" / "x.csv").stat().st_size == 1001
+    hand_in(memory, ("a", "files", ["x", "x/y"]), ("b", "file", "z.csv"))
+    for name in ("a/x", "a/x/y", "b/z.csv"):
+        memory.store[f"/team/{name}"] = memory.store["/team/results_metadata.jsonl"]
+    with submission_files.local_copy("memory://team", DEFAULT_LIMITS, read=whole) as folder:
+        assert (folder / "b" / "z.csv").is_file()
+    for url, said in (("memory://nobody", "no results_metadata.jsonl there"), ("nosuch://x", "unknown kind of URL")):
+        with pytest.raises(SubmissionError, match=said), submission_files.local_copy(url, DEFAULT_LIMITS, read=whole):
+            pass
+
+    def fail(_: Path) -> list[Submission]:
+        raise TimeoutError("secret")
+
+    with pytest.raises(SubmissionError) as refused, submission_files.local_copy("memory://team", DEFAULT_LIMITS, read=fail):
+        pass
+    assert refused.value.message == "memory://team: cannot be read (TimeoutError)"
+
+
+def test_a_link_in_a_file_url_is_not_followed(tmp_path: Path) -> None:
+    """`file://` is read where it lies, where links are refused as always."""
+    pytest.importorskip("fsspec", reason="the extra `remote` is not installed")
+    with submission_files.local_copy(f"file://{tmp_path}", DEFAULT_LIMITS, read=whole) as folder:
+        assert folder == tmp_path
+
+
+def test_runs_of_a_url(memory: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], example: tuple[Path, Path]) -> None:
+    """It gives the folder's own results under the URL's name, each sample with its file; it cannot be watched."""
+    (tmp_path / "gold" / "a").mkdir(parents=True)
+    (tmp_path / "gold" / "a" / "x.csv").write_text("v\n1\n")
+    line = {"instance_id": "a", "evaluation": {"func": "table_match", "parameters": {"gold": "x.csv"}}}
+    (tmp_path / "gold" / "x_eval.jsonl").write_text(json.dumps(line) + "\n")
+    hand_in(memory, ("a", "file", "1.csv"), ("a", "file", "2.csv"))
+    for name in ("1.csv", "2.csv"):
+        memory.pipe(f"/team/a/{name}", b"v\n1\n")
+    words = ["--gold", str(tmp_path / "gold"), "--samples", "2", "--no-cache", "--no-save", "--isolation", "none", "--quiet"]
+    assert main(["run", "memory://team", *words]) == 0
+    assert capsys.readouterr().out.startswith("done: 100.0 %, the mean of 2 samples")
+    source, gold = example
+    for path in source.rglob("*"):
+        if path.is_file():
+            memory.pipe(f"/team/{path.relative_to(source).as_posix()}", path.read_bytes())
+    words = ["--gold", str(gold), "--no-cache", "--isolation", "none", "--quiet"]
+    assert main(["run", str(source), *words, "--out", str(tmp_path / "folder")]) == 0
+    assert main(["run", "memory://team", *words, "--out", str(tmp_path / "url")]) == 0
+    folder, url = ((tmp_path / name / "results.jsonl").read_text().splitlines() for name in ("folder", "url"))
+    assert [line.rpartition(', "seconds"')[0] for line in folder] == [line.rpartition(', "seconds"')[0] for line in url]
+    assert json.loads((tmp_path / "url" / "run.json").read_text())["submission"]["folder"] == "memory://team"
+    assert main(["run", "memory://team", *words, "--watch"]) == 2
+    assert "--watch cannot watch a URL" in capsys.readouterr().err
+
+
+def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of all URLs, and that of one kind of them, each with what installs it."""
+
+    def fail(_: str) -> None:
+        raise ImportError("Install s3fs to access S3")
+
+    for module, url, message in (
+        (SimpleNamespace(url_to_fs=fail), "s3://b/x", "s3:// needs one more package"),
+        (None, "s3://b/x", "s3://b/x needs the package fsspec"),
+    ):
+        monkeypatch.setitem(sys.modules, "fsspec.core", module)
+        with pytest.raises(MissingExtraError) as refused, submission_files.local_copy(url, DEFAULT_LIMITS, read=whole):
+            pass
+        assert refused.value.message == message
+        assert ("install s3fs" in refused.value.hint) is (module is not None)
+
+
+@pytest.fixture
+def answers(example: tuple[Path, Path], tmp_path: Path) -> Path:
+    """A copy of the example's answers, databases among them, beside its gold."""
+    (tmp_path / "gold").symlink_to(example[1])
+    return Path(shutil.copytree(example[0], tmp_path / "answers"))
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    """The objects of the metadata."""
+    return [json.loads(line) for line in (folder / METADATA).read_text(encoding="utf-8").splitlines()]
+
+
+def verdicts(folder: Path, out: Path) -> list[tuple[Any, ...]]:
+    """What a run says of each instance, and its warnings' number."""
+    assert main(["run", str(folder), "--gold", str(folder.parent / "gold"), "--out", str(out), "--no-cache", "-q"]) in (0, 1, 4)
+    results = [json.loads(line) for line in (out / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [(row["instance_id"], row["status"], row["score"], row["fault"]) for row in results]
+
+
+def layouts(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """The same objects as people write them into a `.json` file."""
+    lines = [json.dumps(row) for row in rows]
+    return {
+        "array in one line": json.dumps(rows),
+        "indented array": json.dumps(rows, indent=4),
+        "a line each in brackets": "[\n" + ",\n".join(lines) + "\n]\n",
+        "lines": "\n".join(lines) + "\n",
+        "after a mark and blanks": "\ufeff \n\n " + json.dumps(rows),
+    }
+
+
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_an_array_or_lines_in_json_are_the_same_submission(step: int, answers: Path, tmp_path: Path) -> None:
+    """`results_metadata.json` in each layout (two in the test line) gives the verdicts of `.jsonl`, one note, and a run that verifies."""
+    rows = rows_of(answers)[:: 1 if is_full() else 2]
+    (answers / METADATA).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    wanted = verdicts(answers, tmp_path / "wanted")
+    (answers / METADATA).unlink()
+    for number, (name, text) in enumerate(list(layouts(rows).items())[::step]):
+        (answers / "results_metadata.json").write_text(text, encoding="utf-8")
+        out = tmp_path / f"run{number}"
+        assert verdicts(answers, out) == wanted, name
+        warnings = json.loads((out / "run.json").read_text(encoding="utf-8"))["warnings"]
+        assert len([text for text in warnings if "is read as" in text]) == 1
+        assert not [text for text in warnings if "array" in text or "several lines" in text]
+        assert main(["verify", str(out), "--gold", str(answers.parent / "gold")]) == 0
+
+
+def test_two_like_names_are_not_chosen_between(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where `.json` lies beside another one nobody can say which is meant; beside `.jsonl` none of them counts."""
+    shutil.copy(answers / METADATA, answers / "results_metadata.json")
+    shutil.copy(answers / METADATA, answers / "results_metadata.json.bak")
+    assert main(["run", str(answers), "--gold", str(answers.parent / "gold"), "--no-save", "-q"]) == 0
+    (answers / METADATA).unlink()
+    assert main(["run", str(answers), "--gold", str(answers.parent / "gold"), "--no-save", "-q"]) == EXIT_USAGE
+    assert f"found results_metadata.json, results_metadata.json.bak, expected {METADATA}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ['{"q1": "x", "q2": "y"}', '[["q1", "x"]]', '{"answers": [{"instance_id": "q1"}]}', '"text"'])
+def test_json_without_answers_ends_the_run(answers: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is neither an array nor lines of answers is no submission of nothing."""
+    (answers / METADATA).unlink()
+    (answers / "results_metadata.json").write_text(text)
+    assert main(["run", str(answers), "--gold", str(answers.parent / "gold"), "--no-save", "-q"]) == EXIT_USAGE
+    assert "results_metadata.json: no object in it has an instance_id" in capsys.readouterr().err
+
+
+def test_databases_are_a_submission_for_gold_of_databases_only(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without metadata the example's databases are not taken for its answers: its gold asks for more than databases."""
+    (answers / METADATA).unlink()
+    assert any(answers.glob("*/*.duckdb"))
+    for isolation in ("process", "none"):
+        line = ["run", str(answers), "--gold", str(answers.parent / "gold"), "--no-save", "-q", "--isolation", isolation]
+        assert main(line) == EXIT_USAGE
+        assert f"no {METADATA} in" in capsys.readouterr().err
+
+
+def test_made_up_names_never_score_in_silence(answers: Path) -> None:
+    """Ten names that begin alike: the right one and `.json` are read, each other one ends with exit 2."""
+    draw, rows = random.Random(33), (answers / METADATA).read_text(encoding="utf-8")
+    (answers / METADATA).unlink()
+    for _ in range(10):
+        ending = "".join(draw.choices([".json", ".jsonl", ".txt", "_v2", " copy", "s", "~", ".bak", "l"], k=draw.randint(0, 3)))
+        place = answers / f"results_metadata{ending}"
+        place.write_text(rows, encoding="utf-8")
+        done = main(["validate", str(answers)])
+        assert (done == EXIT_USAGE) == (ending not in (".json", ".jsonl")), ending
+        place.unlink()

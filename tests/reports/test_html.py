@@ -58,20 +58,10 @@ def document(record: Record) -> str:
     return as_html(run_report(record))
 
 
-def test_the_worst_stand_first(document: str) -> None:
-    """Faults and wrong answers come before right ones."""
+def test_the_worst_stand_first_and_each_kind_of_difference(document: str) -> None:
+    """Rows of a table, a number's distance, a text's marks and a tree's paths; what is wrong comes before what is right."""
     order = re.findall(r'<details class="instance k-(\w+)" id="[^"]', document)
     assert [RANKS[kind] for kind in order] == sorted(RANKS[kind] for kind in order)
-
-
-def bodies(document: str) -> dict[str, str]:
-    """The opened row of each instance, from the JSON blocks."""
-    blocks = [json.loads(block) for block in Reader(document).blocks]
-    return dict(zip((row[0] for row in blocks[0]["rows"]), (body for block in blocks[1:] for body in block), strict=True))
-
-
-def test_each_kind_of_difference(document: str) -> None:
-    """A table has wrong, missing and extra rows, a number its distance, a text its marks, a tree its paths."""
     opened = bodies(document)
     assert opened["table"].count('<tr class="missing">') == opened["table"].count('<tr class="extra">') + 2 == 6
     assert 'class="wrong"' in opened["table"]
@@ -83,8 +73,14 @@ def test_each_kind_of_difference(document: str) -> None:
     assert 'class="difference"' not in opened["text_right"] + opened["missing"]
 
 
+def bodies(document: str) -> dict[str, str]:
+    """The opened row of each instance, from the JSON blocks."""
+    blocks = [json.loads(block) for block in Reader(document).blocks]
+    return dict(zip((row[0] for row in blocks[0]["rows"]), (body for block in blocks[1:] for body in block), strict=True))
+
+
 def test_hostile_texts_make_no_element(tmp_path: Path) -> None:
-    """The report of hostile answers has the elements of the report of harmless ones, and every hostile text is readable in it."""
+    """Hostile answers give the elements of harmless ones; an unknown kind makes no block, and no text ends a JSON block."""
     document = as_html(run_report(suites.hostile(tmp_path)))
     reader = Reader(document)
     assert {tag for tag, _ in reader.elements} & {"img", "iframe", "object", "embed", "base"} == set()
@@ -100,19 +96,19 @@ def test_hostile_texts_make_no_element(tmp_path: Path) -> None:
             assert not any(name.startswith("on") or name == "style" for name in attributes)
     text = " ".join(bodies(document)["r_00"].split())
     assert "&lt;script&gt;window.pwned=1&lt;/script&gt;" in text
+    assert html.difference_html({"kind": "hologram", "x": 1}) == ""
+    assert html.difference_html(redact_difference(DIFFERENCES["tree"], "class")) == ""
+    assert json.loads(html.json_block("</script><!--&\u2028")) == "</script><!--&\u2028"
+    assert not set(html.json_block("</script><!--&\u2028")) & set("<>&\u2028")
 
 
-def test_too_many_bodies_are_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the size of a file that opens fast the further rows say that they are left out; the worst ones stay."""
+def test_many_instances_are_cut_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bodies beyond a size are left out with a word, the worst of a huge run are listed of so many; an empty run says so."""
     monkeypatch.setattr("evalsuite.reports.run_page.MOST_BODIES", 5_000)
     opened = bodies(as_html(run_report(suites.many(60))))
     left_out = [name for name, body in opened.items() if "Left out to keep this file small" in body]
     assert 0 < len(left_out) < 60
     assert "case_00003" not in left_out
-
-
-def test_of_a_huge_run_the_worst_instances_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page says how many it lists of how many; each of them opens as its own, and none that is right goes before a wrong one."""
     record = suites.many(200)
     everything = bodies(as_html(run_report(record)))
     monkeypatch.setattr("evalsuite.reports.run_page.MOST_LISTED", 60)
@@ -123,6 +119,7 @@ def test_of_a_huge_run_the_worst_instances_are_listed(monkeypatch: pytest.Monkey
     assert opened == {name: everything[name] for name in opened}
     kinds = {result.instance_id: RANKS[kind_of(result).name] for result in record.results}
     assert max(kinds[name] for name in opened) <= min(rank for name, rank in kinds.items() if name not in opened)
+    assert "There was nothing to score." in as_html(run_report(suites.many(0)))
 
 
 @pytest.mark.parametrize("level", [pytest.param(one, marks=[pytest.mark.slow] * (one in ("status", "class"))) for one in LEVELS])
@@ -163,29 +160,12 @@ def test_differences_say_what_they_cut(kind: str) -> None:
     assert all(words in shown for words in SAID[kind])
 
 
-def test_a_difference_of_an_unknown_kind_is_left_out() -> None:
-    """A kind that this report does not know, or one of which only the kind may be seen, makes no empty block."""
-    assert html.difference_html({"kind": "hologram", "x": 1}) == ""
-    assert html.difference_html(redact_difference(DIFFERENCES["tree"], "class")) == ""
-
-
 @pytest.mark.parametrize(
     ("value", "shown"), [(None, "NULL"), ("", "''"), (" a", "' a'"), ("a", "a"), (True, "true"), (1284.0, "1284"), (0.1, "0.1")]
 )
 def test_cells(value: object, shown: str) -> None:
     """What a cell holds can be told from what it looks like."""
     assert html.cell_text(value) == shown
-
-
-def test_an_empty_suite() -> None:
-    """A run of no instance is a report that says so."""
-    assert "There was nothing to score." in as_html(run_report(suites.many(0)))
-
-
-def test_json_blocks_cannot_be_left() -> None:
-    """No text in a JSON block ends it."""
-    assert json.loads(html.json_block("</script><!--&\u2028")) == "</script><!--&\u2028"
-    assert not set(html.json_block("</script><!--&\u2028")) & set("<>&\u2028")
 
 
 def test_evidence_is_of_the_run(tmp_path: Path) -> None:

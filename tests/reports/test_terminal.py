@@ -1,13 +1,20 @@
-"""The report of the example at the widths people have."""
+"""Reports on the screens that people have; no report holds invisible characters, selectors, blanks or stacked marks, in any format."""
 
+import json
+import unicodedata
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
 import evalsuite
+from evalsuite.cli import main
+from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.status import LEVELS
 from evalsuite.core.types import Rule
+from evalsuite.reports import BINARY, FORMATS
 from evalsuite.reports.document import Document, Section
 from evalsuite.reports.record import Record, record_of_entry
 from evalsuite.reports.run_document import MOST_GROUPS, MOST_LINES, MOST_ROWS, run_document
@@ -102,22 +109,6 @@ def test_lines_are_wrapped_on_a_terminal_only(width: int) -> None:
     assert " ".join(" ".join(lines).split()) == " ".join(f"{sql} {text}".split())
 
 
-def values(run: Record, name: str, rule: str) -> list[float | None]:
-    """The values under a rule of the results that a scorer or group holds."""
-    groups = run.groups
-    mine = [result for result in run.results if result.scorer == name or name in groups[result.instance_id]]
-    return [getattr(result, rule) for result in mine]
-
-
-def test_many_groups_are_counted() -> None:
-    """A line of groups ends with the number of those that it does not name; a file lists all."""
-    results = [made.result(f"q{n}") for n in range(MOST_GROUPS + 2)]
-    for n, end in ((MOST_GROUPS, f"g{MOST_GROUPS - 1} 1/1 (strict 1/1)"), (MOST_GROUPS + 2, "2 more, -o FILE.json lists all")):
-        record = made.record(*results, groups={f"g{at}": [f"q{at}"] for at in range(n)})
-        text = " ".join(as_text(run_document(record), width=200).split())
-        assert f"{end} signature" in text
-
-
 @pytest.mark.parametrize("width", range(60, 201, 20))
 def test_hostile_texts_at_every_width(width: int) -> None:
     """Hostile ids, scorers, groups and reasons neither widen a line nor break one, and every row begins with its id."""
@@ -138,9 +129,8 @@ def test_a_saved_run_reads_as_the_live_one(tmp_path: Path) -> None:
     assert as_text(run_document(record_of_entry(entry, exchanges=saved_exchanges(entry)))) == as_text(run_document(record_of_run(run)))
 
 
-def test_only_failures() -> None:
-    """`failures` leaves out what is right under every rule, and says how much that was."""
-
+def test_what_is_left_out_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is right under --failures, groups beyond a line, and the wrong answers that are too many."""
     record = made.example_record()
     stream = StringIO()
     show(run_document(record, failures=True, verbose=True, durations=2), Screen(stream, 150))
@@ -152,10 +142,11 @@ def test_only_failures() -> None:
     assert rest.count("\n instance ") == len(record.results) - len(both_right)
     slowest = sorted(record.results, key=lambda r: -r.seconds)[:2]
     assert [line.split()[2] for line in rest.partition(" slowest 2\n")[2].splitlines()[:2]] == [r.instance_id for r in slowest]
-
-
-def test_a_very_long_report_is_cut_with_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many wrong answers the first 25 are shown, under --failures the first of some thousand, and the rest is counted."""
+    results = [made.result(f"q{n}") for n in range(MOST_GROUPS + 2)]
+    for n, end in ((MOST_GROUPS, f"g{MOST_GROUPS - 1} 1/1 (strict 1/1)"), (MOST_GROUPS + 2, "2 more, -o FILE.json lists all")):
+        record = made.record(*results, groups={f"g{at}": [f"q{at}"] for at in range(n)})
+        text = " ".join(as_text(run_document(record), width=200).split())
+        assert f"{end} signature" in text
     assert MOST_ROWS == 2000
     monkeypatch.setattr("evalsuite.reports.run_document.MOST_ROWS", 200)
     few, lines = (as_text(run_document(made.large(250), failures=failures), width=100).splitlines() for failures in (False, True))
@@ -177,3 +168,81 @@ def test_the_ceiling_of_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "gold reaches official 38/40, strict 39/40" in " ".join(as_text(run_document(by_scorer)).split())
     part = made.record(made.result("a"), hash=hash_, n_instances=40)
     assert "gold reaches" not in as_text(run_document(part))
+
+
+# `Default_Ignorable_Code_Point` of Unicode 16 (DerivedCoreProperties.txt), first and last of each run.
+IGNORABLE = [
+    (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E),
+    (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+]  # fmt: skip
+UNSEEN = [chr(code) for first, last in IGNORABLE for code in range(first, last + 1)]
+# Drawn as nothing, whatever Unicode calls them, and what moves the cursor or the line.
+UNSEEN += [*map(chr, (0x2800, 0x1D159, 0x16FE4, 0xA0, 0x2028, 0x2029, 0x3000, 0x85, 0x9B, 0x1B, 0, 0xFFF9, 0xFFFB, 0xE000))]
+NEVER = frozenset(UNSEEN)
+TOWER = "o" + "\u0336\u20dd\u0488\u0e31" * 9
+
+
+def faults(text: str) -> list[str]:
+    """What a report must not hold, of what this text holds."""
+    towers, marks = [], 0
+    for char in text:
+        marks = marks + 1 if unicodedata.category(char).startswith("M") else 0
+        towers += ["a tower"] if marks > 8 else []
+    return sorted({f"U+{ord(char):04X}" for char in NEVER.intersection(text)}) + towers[:1]
+
+
+def test_every_character_that_is_not_seen_becomes_its_escape() -> None:
+    """Each of them alone and between letters, by its number, so that two that differ are told apart."""
+    for char in UNSEEN:
+        assert faults(clean(char)) == []
+        assert clean(f"a{char}b") == f"a{clean(char)}b"
+    assert len(set(map(clean, UNSEEN))) == len(set(UNSEEN))
+
+
+def disguised(folder: Path) -> tuple[Path, Path]:
+    """(submission, gold) whose texts, cells, columns, keys, ids and files' names are full of what is not seen."""
+    hidden = "x".join(UNSEEN[:600:7] + UNSEEN[-14:]).replace("\0", "") + TOWER
+    gold, sub = folder / "gold", folder / "sub"
+    checks = {
+        f"text{hidden[:40]}": ("string_match", {"gold": [f"Paris{hidden[:80]}"]}, "answer", f"no{hidden}"),
+        "number": ("number_match", {"gold": 5}, "answer", f"4{hidden}"),
+        "table": ("table_match", {"gold": "t.csv"}, "file", f"a{chr(0xFE0F)}{TOWER[:60]}.csv"),
+        "same": ("table_match", {"gold": "t.csv"}, "file", "a.csv"),
+        "absent": ("table_match", {"gold": "t.csv"}, "file", f"none{hidden[:40]}.csv"),
+        "tree": ("tree_match", {"gold": "t.json"}, "answer", json.dumps({f"k{hidden}": f"v{hidden}"}, ensure_ascii=False)),
+    }
+    (gold).mkdir()
+    spec, rows = [], []
+    for name, (func, parameters, kind, value) in checks.items():
+        (sub / name).mkdir(parents=True)
+        (gold / name).mkdir(parents=True)
+        (gold / name / "t.csv").write_text(f"na{hidden}me,v\nb{hidden},1\nc,2\n", encoding="utf-8", newline="")
+        (gold / name / "t.json").write_text(json.dumps({"k": f"v{hidden}", f"z{hidden}": 1}), encoding="utf-8")
+        if kind == "file" and name != "absent":
+            (sub / name / value).write_text(f"na{hidden[:-8]}me,w\nb{hidden[:-9]},1\nc,3\n", encoding="utf-8", newline="")
+        spec.append({"instance_id": name, "evaluation": {"func": func, "parameters": parameters}})
+        rows.append({"instance_id": name, "answer_type": kind, "answer_or_path": value})
+    (gold / "x_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in spec))
+    (sub / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [*rows, {"instance_id": f"un{hidden}"}]))
+    return sub, gold
+
+
+@pytest.mark.parametrize("levels", [LEVELS[2::2], pytest.param(LEVELS, marks=pytest.mark.slow)])
+def test_no_report_holds_what_is_not_seen(levels: Sequence[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every format at each level (in the line two of them), and every screen, about texts on both sides that are full of it."""
+    sub, gold = disguised(tmp_path)
+    sides, run = ["--result_dir", str(sub), "--gold_dir", str(gold)], tmp_path / "run"
+    assert main(["run", str(sub), "--gold", str(gold), "--no-cache", "--out", str(run), "--jobs", "1"]) == 0
+    places = {(level, ending): tmp_path / f"{level}{ending}" for level in levels for ending in FORMATS if ending not in BINARY}
+    for level in levels:
+        outputs = [f"--output={place}" for (at, _), place in places.items() if at == level]
+        assert main(["report", str(run), *outputs, "--reveal", level]) == 0
+    for words in (["explain", "table", *sides], ["check", "tree", *sides], ["validate", str(sub), "--gold", str(gold)]):
+        assert main(words) in (0, 1)
+    assert main(["check", f"nothing{TOWER}\u2800\ufe0f", *sides]) == 2
+    shown = capsys.readouterr()
+    texts = {" ".join(named): place.read_text(encoding="utf-8") for named, place in places.items()}
+    texts |= {name: (run / name).read_text(encoding="utf-8") for name in ("results.jsonl", "run.json")}
+    found = {name: faults(text.replace("\n", "")) for name, text in (texts | {"screen": shown.out, "errors": shown.err}).items()}
+    assert {name: what for name, what in found.items() if what} == {}

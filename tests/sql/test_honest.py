@@ -95,9 +95,7 @@ def _check_called(connection: Connection, called: Sequence[str], step: int) -> N
 
 @pytest.mark.parametrize("step", [STEP, pytest.param(1, marks=pytest.mark.slow)])
 def test_honest_statements_run(step: int, made: tuple[Connection, list[str]], tmp_path: Path) -> None:
-    """A part of more than 3,000 honest statements an engine and of the catalogue's functions (all under `slow`) runs, into a table and
-    into a file, and nothing of it is refused.
-    """
+    """Of 3,000 honest statements an engine and the catalogue's functions (all under `slow`) none is refused, as a table or a file."""
     connection, called = made
     _check_written(connection, step)
     _check_called(connection, called, step)

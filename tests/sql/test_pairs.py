@@ -1,6 +1,7 @@
-"""One side of a pair of queries: what an evaluator does to the text, on which files it runs, what is refused, what orders gold."""
+"""Pairs of queries: what an evaluator does to the text, on which files it runs, what is refused, how fast it is, and how it is shown."""
 
 import contextlib
+import json
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -8,16 +9,22 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+import sqlglot
 
 import evalsuite
+from evalsuite.cli import main
 from evalsuite.core.errors import FaultError
 from evalsuite.core.scores import Table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.sql_match import sql_match
-from evalsuite.sql.query_pairs import EVALUATORS, files_of, order_columns, order_terms, statement_of, tables_of
-from evalsuite.sql.session import QueryLimits
+from evalsuite.sql import query_pairs
+from evalsuite.sql.query_pairs import EVALUATORS, files_of, order_columns, order_terms, statement_of, tables_of, time_ratio
+from evalsuite.sql.session import QueryLimits, laid_out
 from tests.conftest import ROOT
 from tests.processes import finished
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 Rows = Sequence[tuple[Any, ...]]
 BIRD, SUITE = EVALUATORS["bird-ex"], EVALUATORS["test-suite"]
@@ -49,18 +56,14 @@ def test_the_test_suite_prepares_both_queries(given: str, prepared: str) -> None
     assert BIRD.prepare(given) == given
 
 
-def test_a_mark_before_a_query_is_no_part_of_it() -> None:
-    """SQLite passes over a BOM, as the evaluators do; the beginning of what is no SELECT is named."""
+def test_marks_and_files_of_a_database(tmp_path: Path) -> None:
+    """A BOM is passed over, what is no SELECT is named; a database's files by its folder or name, its own first."""
     assert statement_of("\ufeffSELECT 1;", EVALUATORS["bird-ex"], QueryLimits()) == "SELECT 1"
     signs = {"{SELECT 1}": "a brace", "```sql\nSELECT 1\n```": "a backtick", '"SELECT 1"': "a quote", "+1": "no word", "drop a": "DROP"}
     for text, beginning in signs.items():
         with pytest.raises(FaultError) as refused:
             statement_of(text, EVALUATORS["bird-ex"], QueryLimits())
         assert refused.value.fault.detail.endswith(f"this begins with {beginning}")
-
-
-def test_which_files_a_database_has(tmp_path: Path) -> None:
-    """Its own folder's or the one beside it; for the test suite each with .sqlite in its name, its own first; names may hold spaces."""
     for name in ("my shop/my shop.sqlite", "my shop/a.sqlite", "my shop/b.sqlite.copy", "my shop/notes.txt", "flat.sqlite", "other.sqlite"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"")
@@ -70,17 +73,13 @@ def test_which_files_a_database_has(tmp_path: Path) -> None:
     assert files_of("nowhere", SUITE, tmp_path) == []
 
 
-def test_a_result_on_each_file(tmp_path: Path) -> None:
-    """Headers and cells as SQLite gives them, and a result without rows keeps its columns."""
+def test_results_and_texts_that_are_no_utf_8(tmp_path: Path) -> None:
+    """Headers and cells as SQLite gives them, also of no rows; on broken texts BIRD fails, the test suite leaves their bytes out."""
     files = [database(tmp_path / "a.sqlite", ("x", 1), (None, 2)), database(tmp_path / "b.sqlite")]
     full, empty = tables_of("SELECT name, n * 0.5 AS half FROM t;", files, BIRD, resolve_limits())
     assert (full.header, full.columns, full.n_rows) == (("name", "half"), (("x", None), (0.5, 1.0)), 2)
     assert (empty.header, empty.columns, empty.n_rows) == (("name", "half"), ((), ()), 0)
-
-
-def test_texts_that_are_no_utf_8(tmp_path: Path) -> None:
-    """BIRD's evaluator fails on such a text, the test suite's leaves its bytes out."""
-    files = [database(tmp_path / "a.sqlite", ("x", 1))]
+    files = [database(tmp_path / "c.sqlite", ("x", 1))]
     query = "SELECT CAST(x'61FF62' AS TEXT)"
     assert tables_of(query, files, SUITE, resolve_limits())[0].columns == (("ab",),)
     with pytest.raises(FaultError, match="not UTF-8") as error:
@@ -91,12 +90,9 @@ def test_texts_that_are_no_utf_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ("", "SQL_ERROR"),
-        ("SELECT nothing FROM t", "SQL_ERROR"),
-        ("SELECT 'open", "SQL_ERROR"),
+        *(("", "SQL_ERROR"), ("SELECT nothing FROM t", "SQL_ERROR"), ("SELECT 'open", "SQL_ERROR")),
         ("SELECT 1; DROP TABLE t", "SQL_NOT_ALLOWED"),
-        ("DELETE FROM t", "SQL_NOT_ALLOWED"),
-        ("PRAGMA table_info(t)", "SQL_NOT_ALLOWED"),
+        *(("DELETE FROM t", "SQL_NOT_ALLOWED"), ("PRAGMA table_info(t)", "SQL_NOT_ALLOWED")),
         ("ATTACH '/etc/passwd' AS p", "SQL_NOT_ALLOWED"),
         ("WITH a AS (SELECT 1) INSERT INTO t SELECT 'y', 2", "SQL_NOT_ALLOWED"),
         ("SELECT load_extension('x')", "SQL_ERROR SQL_NOT_ALLOWED"),
@@ -206,3 +202,121 @@ assert pairs._open.cache_info().misses == 2
 """
     done = finished([sys.executable, "-c", code], cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+FAST, SLOW = "SELECT max(n) FROM t", "SELECT max(a.n) FROM t a, t b"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """An SQLite file with 250 numbers, below `dbs`."""
+    file = tmp_path / "dbs" / "many numbers" / "many numbers.sqlite"
+    file.parent.mkdir(parents=True)
+    connection = sqlite3.connect(file)
+    connection.execute("create table t (n integer)")
+    connection.executemany("insert into t values (?)", [(n,) for n in range(250)])
+    connection.commit()
+    connection.close()
+    return file
+
+
+def test_a_ratio_says_who_is_faster(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gold's time over the query's, about 1 beside itself; a slow statement is measured by its first run."""
+    limits = QueryLimits.from_names(resolve_limits())
+    assert time_ratio(FAST, SLOW, str(place), BIRD, limits) > 5
+    assert time_ratio(SLOW, FAST, str(place), BIRD, limits) < 0.2
+    assert time_ratio(SLOW, SLOW, str(place), BIRD, limits) == pytest.approx(1, abs=0.3)
+    monkeypatch.setattr(query_pairs, "_SLOW_NS", 0)
+    assert time_ratio(FAST, SLOW, str(place), BIRD, limits) > 5
+
+
+def test_a_run_times_right_answers(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --ves right answers alone have a ratio, groups have their numbers; without it none has, and nothing is said of times."""
+    gold = tmp_path / "gold.sql"
+    gold.write_text(f"{SLOW}\tmany numbers\n" * 3)
+    (tmp_path / "dev.json").write_text(json.dumps([{"difficulty": name} for name in ("simple", "simple", "hard")]))
+    handed_in = tmp_path / "pred.json"
+    handed_in.write_text(json.dumps({"0": FAST, "1": "SELECT 1", "2": SLOW}))
+    words = ["run", str(handed_in), "--gold", str(gold), "--databases", str(tmp_path / "dbs"), "--rules", "bird-ex", "--no-cache"]
+    assert main([*words, "--ves", "--out", str(tmp_path / "timed")]) == 0
+    shown = capsys.readouterr().out
+    rows = [json.loads(line) for line in (tmp_path / "timed/results.jsonl").read_text().splitlines()]
+    assert ["time_ratio" in row["details"] for row in rows] == [True, False, True]
+    assert rows[0]["details"]["time_ratio"] > 5
+    summary = json.loads((tmp_path / "timed/run.json").read_text())["summary"]
+    assert summary["pairs"]["n_timed"] == 2
+    assert summary["by_group"]["simple"]["pairs"]["r_ves"] == pytest.approx(100 * 1.25**0.5 / 2)
+    assert "R-VES" in shown
+    assert "soft F1      66.7    simple 50.0 · hard 100.0" in shown
+    assert main([*words, "--out", str(tmp_path / "plain")]) == 0
+    shown = capsys.readouterr().out
+    assert "R-VES" not in shown
+    assert "soft F1" in shown
+    assert "time_ratio" not in (tmp_path / "plain/results.jsonl").read_text()
+
+
+LONG = (
+    "SELECT city, sum(n) AS total, count(*) AS many, avg(n) AS mean FROM t WHERE n > 0 AND city LIKE 'a%' -- of the north\n"
+    "GROUP BY city HAVING count(*) > 0 ORDER BY total DESC, city LIMIT 10"
+)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "bigquery", "snowflake", ""])
+def test_a_long_query_has_a_line_for_each_clause_and_stays_the_same_statement(dialect: str) -> None:
+    """Its comment and texts stay in it."""
+    shown = laid_out(f"{LONG};", dialect)
+    assert max(map(len, shown.splitlines())) < 60
+    assert {"FROM t", "WHERE", "GROUP BY", "ORDER BY"} <= set(shown.splitlines())
+    assert "of the north" in shown
+    assert sqlglot.parse_one(shown, read=dialect) == sqlglot.parse_one(LONG, read=dialect)
+
+
+@pytest.mark.parametrize("sql", ["select  A\n  from t", "SELEC " + "x, " * 60, "SELECT " + "(" * 3000 + "1" + ")" * 3000, "'" + "x" * 200])
+def test_what_is_short_or_cannot_be_taken_apart_stays_as_it_is_written(sql: str) -> None:
+    """Nobody's query is lost or changed, nor any walls needed to hold one."""
+    assert laid_out(f" {sql} ;\n", "sqlite") == sql.strip()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder: gold that a query gives (`a`) and gold that is a file (`b`), on one database; answers are to be written."""
+    monkeypatch.chdir(tmp_path)
+    for side in ("gold", "sub"):
+        for name in "ab":
+            (tmp_path / side / name).mkdir(parents=True)
+    connection = sqlite3.connect(tmp_path / "shop.sqlite")
+    connection.execute("CREATE TABLE t (n INTEGER, city TEXT)")
+    connection.executemany("INSERT INTO t VALUES (?, ?)", [(1, "a"), (2, "b")])
+    connection.commit()
+    connection.close()
+    (tmp_path / "gold/a/gold.sql").write_text("SELECT n FROM t WHERE n > 0")
+    (tmp_path / "gold/b/g.csv").write_text("n\n1\n2\n")
+    for place, key, names in (("gold/toy_eval.jsonl", "evaluation", ("gold.sql", "g.csv")), ("sub/results_metadata.jsonl", "", ())):
+        rows: list[dict[str, object]] = [{"instance_id": name, "answer_type": "file", "answer_or_path": f"{name}.sql"} for name in "ab"]
+        if key:
+            checks = [{"func": "table_match", "parameters": {"gold": name}} for name in names]
+            rows = [{"instance_id": name, key: check} for name, check in zip("ab", checks, strict=True)]
+        (tmp_path / place).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "gold/connections.yaml").write_text("shop:\n  engine: sqlite\n  database: shop.sqlite\n  instances: [a, b]\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "lines"),
+    [
+        ("a", "SELECT n FROM t WHERE n > 1", [" both queries:", "   SELECT n FROM t WHERE n > 0;", "   SELECT n FROM t WHERE n > 1;"]),
+        ("a", "SELECT nope FROM t", [" both queries:", "   SELECT n FROM t WHERE n > 0;", "   SELECT nope FROM t;"]),
+        ("b", "SELECT n FROM t WHERE n > 1", [" the query:", "   -- answer", "   SELECT n FROM t WHERE n > 1;"]),
+    ],
+)
+def test_explain_and_check_show_the_queries(
+    name: str, answer: str, lines: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a wrong answer and of one that the engine refused; gold that was run has no problem with its connection."""
+    (here / "sub" / name / f"{name}.sql").write_text(answer)
+    sides = ["--result_dir", "sub", "--gold", "gold", "--databases", "."]
+    for command in (["explain", name, *sides], ["check", name, *sides, "--explain"]):
+        assert main(command) == 0
+        shown = capsys.readouterr().out
+        assert set(lines) <= set(shown.splitlines())
+        assert "has to be run" not in shown or "nope" in answer

@@ -118,8 +118,8 @@ def changed(postgres: Connection, changes: dict[str, str]) -> Iterator[None]:
                 owner.execute(statement)
 
 
-def test_a_function_that_is_called_like_a_column(postgres: Connection) -> None:
-    """`row.name` calls a volatile function of the row; a column of that name is read."""
+def test_volatile_functions(postgres: Connection) -> None:
+    """`row.name` calls a volatile one and is refused; those that leave nothing behind, and names in texts and columns, are let through."""
     made = {
         f"CREATE FUNCTION {name}(items) RETURNS text LANGUAGE sql VOLATILE AS $$SELECT pg_notify('a', 'b')::text$$": f"DROP FUNCTION {name}"
         for name in ("wiped", "day")
@@ -130,15 +130,26 @@ def test_a_function_that_is_called_like_a_column(postgres: Connection) -> None:
                 run_answer(f"SELECT {call} FROM items AS i", postgres, LIMITS)
             assert caught.value.fault.code == "SQL_NOT_ALLOWED"
         assert run_answer("SELECT i.day FROM items AS i", postgres, LIMITS).n_rows == 3
+    for text in (
+        "SELECT count(*) FROM items WHERE random() >= 0 AND clock_timestamp() IS NOT NULL",
+        "SELECT pg_relation_size('items') > 0",
+        "SELECT 'pg_notify(1)' AS \"pg_notify\" -- pg_advisory_lock(1)",
+        "SELECT E'a'\n'\\'pg_notify(1)', $é$pg_notify(1)'$é$, 1 AS “$a$",
+        "SELECT length(query_to_xml('SELECT id FROM items', true, false, '')::text) > 0 AS U&\"\\0061b\"",
+        "SELECT count(*) FROM ts_stat($$SELECT to_tsvector(name) FROM items$$)",
+        "SELECT ts_rewrite('a'::tsquery, 'SELECT ''a''::tsquery, ''b''::tsquery'::text)",
+        "SELECT ts_rewrite('a & b'::tsquery, ('a'::text)::tsquery, 'c'::tsquery)",
+        "SELECT coalesce(max(id), 0), row_number() OVER (ORDER BY max(id)) FROM items WHERE id IN (1, 2)",
+    ):
+        assert run_answer(text, postgres, LIMITS).n_rows == 1
+    named = replace(postgres, options={**postgres.options, "functions": "pg_advisory_lock, pg_try_advisory_lock"})
+    assert run_answer("SELECT pg_try_advisory_lock(7)", named, LIMITS).columns[0][0] is True
 
 
 def test_settings_of_a_role_change_no_result(postgres: Connection) -> None:
     """Digits of floats, escapes in texts, time limits and encodings are this session's own, whatever the server keeps for the role."""
     kept = (
-        "extra_float_digits = 0",
-        "standard_conforming_strings = off",
-        "statement_timeout = 1",
-        "lock_timeout = 1",
+        *("extra_float_digits = 0", "standard_conforming_strings = off", "statement_timeout = 1", "lock_timeout = 1"),
         "client_encoding = latin1",
     )
     role = f"ALTER ROLE {postgres_server.READER}"
@@ -151,11 +162,16 @@ def test_settings_of_a_role_change_no_result(postgres: Connection) -> None:
             run_answer("SELECT '\\'', pg_try_advisory_lock(7), '\\''", postgres, LIMITS)
 
 
-def test_a_database_without_an_encoding(postgres: Connection) -> None:
-    """Its texts are texts, not bytes."""
+def test_encodings_and_schemas(postgres: Connection) -> None:
+    """Its texts are texts, not bytes. No statement would find a table in it; one of two that exists is enough, and capitals need quotes."""
     with changed(postgres, {"CREATE DATABASE plain ENCODING 'SQL_ASCII' TEMPLATE template0": "DROP DATABASE plain"}):
         table = run_answer("SELECT 'é' AS é, ARRAY['é'] AS b WHERE 'é' = 'é'", replace(postgres, database="plain"), LIMITS)
     assert (table.header, [column[0] for column in table.columns]) == (("é", "b"), ["é", '["é"]'])
+    with changed(postgres, {'CREATE SCHEMA "Made" AUTHORIZATION reader': 'DROP SCHEMA "Made"'}):
+        for schema, exists in (("absent", False), ("Made", False), ('"Made"', True), ("absent, public", True), ("a b", False)):
+            named = replace(postgres, options={**postgres.options, "schema": schema})
+            with contextlib.nullcontext() if exists else pytest.raises(UsageError, match=r"schema|login"):
+                open_session(named, LIMITS).close()
 
 
 def test_what_the_server_does_to_a_statement_is_nobodys_answer(postgres: Connection) -> None:
@@ -181,33 +197,6 @@ def test_what_the_server_does_to_a_statement_is_nobodys_answer(postgres: Connect
         run_answer("SELECT * FROM items", postgres, replace(LIMITS, seconds=0.5))
     assert caught.value.side == "setup"
     assert "lock" in caught.value.fault.detail
-
-
-def test_a_schema_that_does_not_exist_is_nobodys_answer(postgres: Connection) -> None:
-    """No statement would find a table in it; one of two that exists is enough, and capitals need quotes."""
-    with changed(postgres, {'CREATE SCHEMA "Made" AUTHORIZATION reader': 'DROP SCHEMA "Made"'}):
-        for schema, exists in (("absent", False), ("Made", False), ('"Made"', True), ("absent, public", True), ("a b", False)):
-            named = replace(postgres, options={**postgres.options, "schema": schema})
-            with contextlib.nullcontext() if exists else pytest.raises(UsageError, match=r"schema|login"):
-                open_session(named, LIMITS).close()
-
-
-def test_volatile_functions_that_leave_nothing_behind(postgres: Connection) -> None:
-    """Randomness, clocks and sizes are let through, and what the connection names; a name in a text or a column is no call."""
-    for text in (
-        "SELECT count(*) FROM items WHERE random() >= 0 AND clock_timestamp() IS NOT NULL",
-        "SELECT pg_relation_size('items') > 0",
-        "SELECT 'pg_notify(1)' AS \"pg_notify\" -- pg_advisory_lock(1)",
-        "SELECT E'a'\n'\\'pg_notify(1)', $é$pg_notify(1)'$é$, 1 AS “$a$",
-        "SELECT length(query_to_xml('SELECT id FROM items', true, false, '')::text) > 0 AS U&\"\\0061b\"",
-        "SELECT count(*) FROM ts_stat($$SELECT to_tsvector(name) FROM items$$)",
-        "SELECT ts_rewrite('a'::tsquery, 'SELECT ''a''::tsquery, ''b''::tsquery'::text)",
-        "SELECT ts_rewrite('a & b'::tsquery, ('a'::text)::tsquery, 'c'::tsquery)",
-        "SELECT coalesce(max(id), 0), row_number() OVER (ORDER BY max(id)) FROM items WHERE id IN (1, 2)",
-    ):
-        assert run_answer(text, postgres, LIMITS).n_rows == 1
-    named = replace(postgres, options={**postgres.options, "functions": "pg_advisory_lock, pg_try_advisory_lock"})
-    assert run_answer("SELECT pg_try_advisory_lock(7)", named, LIMITS).columns[0][0] is True
 
 
 def test_a_server_that_goes_away_is_nobodys_answer(postgres: Connection, tmp_path: Path) -> None:
@@ -316,14 +305,17 @@ def test_wide_rows_come_one_at_a_time(postgres: Connection, tmp_path: Path, monk
     assert not place.exists()
 
 
-def test_a_strong_role_is_refused(postgres: Connection) -> None:
-    """A superuser's SELECT can read files of the server, so such a role is taken only if asked for by name."""
+def test_roles_and_connections_that_are_refused(postgres: Connection) -> None:
+    """A superuser is taken only if asked for by name; a server without a free connection is called that."""
     owner = replace(postgres, options={**postgres.options, "user": postgres_server.OWNER})
     with pytest.raises(UsageError, match="may read files"):
         open_session(owner, LIMITS)
     allowed = replace(owner, options={**owner.options, "allow_superuser": True})
     with contextlib.closing(open_session(allowed, LIMITS)) as session:
         assert "PostgreSQL" in session.describe()
+    role = f"ALTER ROLE {postgres_server.READER} CONNECTION LIMIT"
+    with changed(postgres, {f"{role} 0": f"{role} -1"}), pytest.raises(UsageError, match="no connection left"):
+        open_session(postgres, LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -344,16 +336,8 @@ def test_a_login_that_fails(postgres: Connection, change: dict[str, Any], cause:
     assert not any(str(value) in caught.value.message + caught.value.hint for value in broken.options.values())
 
 
-def test_a_server_without_a_free_connection(postgres: Connection) -> None:
-    """It is called that: no login is at fault."""
-    role = f"ALTER ROLE {postgres_server.READER} CONNECTION LIMIT"
-    with changed(postgres, {f"{role} 0": f"{role} -1"}), pytest.raises(UsageError, match="no connection left"):
-        open_session(postgres, LIMITS)
-
-
-def test_the_fingerprint_follows_the_data(postgres: Connection) -> None:
-    """It is the same until somebody writes; data of other servers have none."""
-
+def test_fingerprints_and_types_of_its_own(postgres: Connection) -> None:
+    """The same until somebody writes, none of other servers; numbers stay exact, nested values are JSON, the rest the server's text."""
     import psycopg
 
     def now() -> str | None:
@@ -370,10 +354,6 @@ def test_the_fingerprint_follows_the_data(postgres: Connection) -> None:
     elsewhere = {"CREATE FOREIGN DATA WRAPPER w": "DROP FOREIGN DATA WRAPPER w", "CREATE SERVER s FOREIGN DATA WRAPPER w": "DROP SERVER s"}
     with changed(postgres, {**elsewhere, "CREATE FOREIGN TABLE f (a INTEGER) SERVER s": "DROP FOREIGN TABLE f"}):
         assert now() is None
-
-
-def test_types_of_its_own(postgres: Connection) -> None:
-    """Numbers without a scale stay exact, nested values are JSON text, intervals, ranges and addresses the server's text."""
     table = run_answer(
         "SELECT 1.10::numeric AS a, 'NaN'::numeric(10,2) AS b, ARRAY[1, NULL] AS c, '{\"k\": 1.0}'::jsonb AS d, "
         "interval '1 month 2 hours' AS e, '10.0.0.1'::inet AS f, 'x'::name AS g, 1::oid AS h, int4range(1, 5) AS i, "

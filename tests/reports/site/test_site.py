@@ -1,11 +1,18 @@
-"""`leaderboard --site`: the files of the folder, rank changes, secrets, and the cost of a second build."""
+"""`leaderboard --site` and the recipes of its page: the files of the folder, rank changes, secrets, and the cost of a second build."""
 
 import json
 import os
+import re
 import signal
+import threading
+import urllib.error
+import urllib.request
+import zipfile
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,7 +21,10 @@ from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.reports import site as building
 from evalsuite.reports.site import find_previous_board, slug_of
-from tests.cli.test_run import said
+from tests.cli.test_run import said, text_gold, text_submission
+from tests.command_server import command_server
+from tests.conftest import ROOT
+from tests.processes import finished
 from tests.reports.site.conftest import DAY, EVIL, hand_in
 from tests.runs.test_archives import tarred
 
@@ -32,7 +42,7 @@ def state(site: Path) -> dict[str, str]:
 
 
 def test_nothing_secret_is_published(place: Path, build: Callable[..., str]) -> None:
-    """By default no page holds a text of gold or of an answer, nor which instance is right; the private pages stand beside the site."""
+    """No page holds a text of gold or an answer, private ones stand beside the site; an anonymous board holds no name either."""
     build("2026-11-21")
     said = "".join(file.read_text(encoding="utf-8") for file in (place / "site").rglob("*") if file.is_file())
     assert "secret city" not in said
@@ -45,6 +55,10 @@ def test_nothing_secret_is_published(place: Path, build: Callable[..., str]) -> 
     assert "not gold&#39;s answer" in private
     assert "secret city" not in private
     assert (place / "site.private").stat().st_mode & 0o077 == 0
+    build("2026-11-21", "--anonymise")
+    said = "".join(file.read_text(encoding="utf-8") for file in (place / "site").rglob("*") if file.is_file())
+    assert not any(name in said for name in ("alice", "bob", "alert"))
+    assert list((place / "site" / "submissions").iterdir()) == []
 
 
 def test_movement_since_a_day_a_file_and_last(place: Path, build: Callable[..., str]) -> None:
@@ -97,12 +111,6 @@ def test_what_cannot_be_meant_is_said_before_anything_is_scored(more: list[str],
     assert said in build("2026-11-21", *more, code=2)
     assert not (place / ".evalsuite" / "runs").exists()
     assert (place / "pages" / "index.html").read_text() == "my home page"
-
-
-def test_options_of_a_site_need_one(place: Path) -> None:
-    """--since, --board, --private and --reveal say nothing without --site."""
-    for option, value in (("--since", "last"), ("--board", "b.yaml"), ("--private", "p"), ("--reveal", "none")):
-        assert f"{option} is an option of a site" in said("leaderboard subs", option, value, code=2)
 
 
 def test_only_what_is_new_is_written(place: Path, build: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,8 +175,16 @@ def test_a_killed_build_leaves_the_old_site(at: int, place: Path, build: Callabl
     assert sorted(item.name for item in place.iterdir()) == [".evalsuite", "gold", "site", "site.private", "subs"]
 
 
-def test_a_system_that_cannot_exchange_folders(place: Path, build: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """There the folder is replaced in two steps, and a build that was killed between them is made good by the next one."""
+def test_builds_at_once_and_in_two_steps(place: Path, build: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second build says so, options of a site need one; where folders cannot be exchanged a killed build is made good."""
+    from evalsuite.reports.site import build_lock
+
+    with build_lock(place / "site.private"):
+        assert "another build uses" in build("2026-11-21", code=2)
+    with build_lock(place / "site.private"), pytest.raises(UsageError), build_lock(place / "site.private"):
+        pass
+    for option, value in (("--since", "last"), ("--board", "b.yaml"), ("--private", "p"), ("--reveal", "none")):
+        assert f"{option} is an option of a site" in said("leaderboard subs", option, value, code=2)
     monkeypatch.setattr("evalsuite.reports.site.sys.platform", "elsewhere")
     build("2026-11-20")
     build("2026-11-21")
@@ -176,24 +192,6 @@ def test_a_system_that_cannot_exchange_folders(place: Path, build: Callable[...,
     (place / "site").rename(place / ".site.old")
     build("2026-11-22")
     assert len(list((place / "site" / "archive").glob("2*.html"))) == 3
-
-
-def test_two_builds_at_once(place: Path, build: Callable[..., str]) -> None:
-    """The second one says so and leaves everything as it is."""
-    from evalsuite.reports.site import build_lock
-
-    with build_lock(place / "site.private"):
-        assert "another build uses" in build("2026-11-21", code=2)
-    with build_lock(place / "site.private"), pytest.raises(UsageError), build_lock(place / "site.private"):
-        pass
-
-
-def test_letters_for_names(place: Path, build: Callable[..., str]) -> None:
-    """An anonymous board says no name in any public file, and has no pages of submissions."""
-    build("2026-11-21", "--anonymise")
-    said = "".join(file.read_text(encoding="utf-8") for file in (place / "site").rglob("*") if file.is_file())
-    assert not any(name in said for name in ("alice", "bob", "alert"))
-    assert list((place / "site" / "submissions").iterdir()) == []
 
 
 def test_archives_and_receipts_stand_on_the_site(place: Path, build: Callable[..., str]) -> None:
@@ -214,3 +212,80 @@ def test_archives_and_receipts_stand_on_the_site(place: Path, build: Callable[..
     assert rows["forged"]["rank"] is None
     assert rows["forged"]["fault"].startswith("not verified")
     assert not board["site"]["rows"]["forged"]["page"]
+
+
+PAGE = (ROOT / "docs" / "leaderboard-site.md").read_text(encoding="utf-8")
+
+
+def recipe(name: str) -> str:
+    """The block below the comment that names its file."""
+    found = re.search(rf"<!-- {re.escape(name)} -->\n```\w+\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert found is not None, name
+    return found[1]
+
+
+@pytest.fixture
+def own_host(tmp_path: Path) -> Path:
+    """What a host has: gold, two submissions, one of them hostile, and `evalsuite` on the path."""
+    text_gold(tmp_path / "gold", a="Paris", b="Rome")
+    for folder in ("inbox", "submissions"):
+        text_submission(tmp_path / folder / "alpha", a="Paris", b="Bern")
+        (tmp_path / folder / "bomb.zip").write_text("no zip")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "evalsuite").write_text(f'#!/bin/sh\nexec "{command_server().script}" "$@" --isolation none --jobs 1\n')
+    (tmp_path / "bin" / "evalsuite").chmod(0o755)
+    return tmp_path
+
+
+def environment(own_host: Path, **more: str) -> dict[str, str]:
+    """The variables of a host."""
+    return {"PATH": f"{own_host / 'bin'}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), **more}
+
+
+def scores_by_name(own_host: Path) -> dict[str, Any]:
+    """Name -> score of the board."""
+    return {row["name"]: row["score"] for row in json.loads((own_host / "site" / "board.json").read_text(encoding="utf-8"))["rows"]}
+
+
+def test_cron(own_host: Path) -> None:
+    """The script builds and ends well though a submission is refused; without gold it fails with the command's own code."""
+    script = own_host / "build.sh"
+    script.write_text(recipe("build.sh"))
+    done = finished(["sh", script], cwd="/", env=environment(own_host, BOARD=str(own_host)))
+    assert done.returncode == 0, done.stderr
+    assert scores_by_name(own_host) == {"alpha": 0.5, "bomb": None}
+    (own_host / "gold").rename(own_host / "gone")
+    assert finished(["sh", script], cwd="/", env=environment(own_host, BOARD=str(own_host))).returncode == 2
+
+
+def test_small_server(own_host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A zip with a token is on the board after the next build; without one, too long or elsewhere nothing is taken."""
+    monkeypatch.chdir(own_host)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    (own_host / "tokens.json").write_text(json.dumps({"s3cret": "beta/../team"}))
+    server = ModuleType("server")
+    exec(compile(recipe("server.py"), "server.py", "exec"), server.__dict__)
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        line = {"instance_id": "a", "answer_type": "answer", "answer_or_path": "Paris"}
+        archive.writestr("results_metadata.jsonl", json.dumps(line) + "\n")
+    with server.serve(0) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{served.server_port}"
+
+        def put(path: str, token: str, data: bytes = packed.getvalue()) -> int:
+            ask = urllib.request.Request(address + path, data=data, method="PUT", headers={"Authorization": f"Bearer {token}"})
+            try:
+                with urllib.request.urlopen(ask, timeout=30) as reply:
+                    return int(reply.status)
+            except urllib.error.HTTPError as error:
+                return error.code
+
+        assert put("/submit", "s3cret") == 202
+        assert [put("/submit", "guess"), put("/other", "s3cret"), put("/submit", "s3cret", b"")] == [403, 403, 413]
+        assert server.build().returncode == 1
+        with urllib.request.urlopen(f"{address}/board.json", timeout=30) as reply:
+            rows = {row["name"]: row["score"] for row in json.load(reply)["rows"]}
+        served.shutdown()
+    handed_in = next(name for name in rows if name.startswith("beta-team--"))
+    assert rows == {handed_in: 0.5, "alpha": 0.5, "bomb": None}

@@ -159,11 +159,9 @@ def _called_duckdb(connection: Any) -> list[str]:
         if _DUCKDB_NOT.match(name):
             continue
         given = ", ".join(_duckdb_value(type_ or "") for type_ in (types or [""] * n))
-        form = {
-            "table": "SELECT * FROM {}",
-            "table_macro": "SELECT * FROM {}",
-            "window": "SELECT {} OVER (ORDER BY id) FROM sale",
-        }.get(kind, "SELECT {} FROM sale")
+        form = {"table": "SELECT * FROM {}", "table_macro": "SELECT * FROM {}", "window": "SELECT {} OVER (ORDER BY id) FROM sale"}.get(
+            kind, "SELECT {} FROM sale"
+        )
         made.append(form.format(f'"{name}"({given})'))
     return list(dict.fromkeys(made))
 

@@ -1,7 +1,8 @@
-"""Google's real client classes against the loopback stub: what is sent, and what becomes of the answers."""
+"""Google's real client against the loopback stub, and Snowflake's connector answered by fakesnow (see docs/connections.md)."""
 
 import contextlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,14 @@ from tests.sql.bigquery_stub import Stub
 from tests.sql.conftest import made_lite
 
 
-def connection(stub: Stub, **options: Any) -> Connection:
+def described_stub(stub: Stub, **options: Any) -> Connection:
     """A connection to the stub."""
     return Connection(name="bq", engine="bigquery", options={"project": "p", "endpoint": stub.url, **options})
 
 
 def test_a_dry_run_stands_before_the_real_one(stub: Stub) -> None:
-    """First a dry run, then the job with the cap on its bill, the time limit and standard SQL."""
-    executed = execute("SELECT id FROM items", connection(stub), QueryLimits(seconds=20, billed_bytes=5000))
+    """It comes first, both with the caps on bill and time; a list is JSON text, and many rows come page by page."""
+    executed = execute("SELECT id FROM items", described_stub(stub), QueryLimits(seconds=20, billed_bytes=5000))
     jobs = [body["configuration"] for method, path, body in stub.requests if method == "POST" and path.endswith("/jobs")]
     assert [bool(job.get("dryRun")) for job in jobs] == [True, False]
     for job in jobs:
@@ -31,56 +32,31 @@ def test_a_dry_run_stands_before_the_real_one(stub: Stub) -> None:
         assert job["query"]["useLegacySql"] is False
         assert job["jobTimeoutMs"] == "20000"
     assert executed.cost.billed_bytes == 1000
+    assert run_answer("SELECT [1, 2] AS x", described_stub(stub), QueryLimits()).columns[0][0] == "[1, 2]"
+    table = run_answer("SELECT i AS x FROM range(5000) AS t(i) ORDER BY i", described_stub(stub), QueryLimits(seconds=30))
+    assert list(table.columns[0]) == list(range(5000))
+    assert len([path for method, path, _ in stub.requests if method == "GET" and "/queries/" in path]) >= 3
 
 
-def test_too_dear_is_never_run(stub: Stub) -> None:
-    """A dry run above the cap is a LIMIT, and no job is started."""
+def test_what_is_refused_before_it_bills(stub: Stub) -> None:
+    """A dry run above the cap is a LIMIT; what BigQuery calls no SELECT, or may not be read, is named and never runs."""
     stub.bytes_processed = 6000
     with pytest.raises(FaultError, match="would read 6000 bytes") as caught:
-        run_answer("SELECT id FROM items", connection(stub), QueryLimits(billed_bytes=5000))
+        run_answer("SELECT id FROM items", described_stub(stub), QueryLimits(billed_bytes=5000))
     assert caught.value.fault.code == "LIMIT"
     assert [body["configuration"].get("dryRun") for method, _, body in stub.requests if method == "POST"] == [True]
-
-
-def test_a_script_is_refused_by_the_dry_run(stub: Stub) -> None:
-    """What BigQuery's own parser does not call a SELECT never runs."""
-    from evalsuite.sql import open_session
-
-    session = open_session(connection(stub), QueryLimits())
+    session = open_session(described_stub(stub), QueryLimits())
     for text in ("DELETE FROM items", "SELECT 1; SELECT 2"):
         with pytest.raises(FaultError) as caught:
             session.stream(text)
         assert caught.value.fault.code == "SQL_NOT_ALLOWED"
     assert all(body["configuration"]["dryRun"] for method, _, body in stub.requests if method == "POST")
     session.close()
-
-
-def test_the_job_is_cancelled_at_the_time_limit(stub: Stub) -> None:
-    """A job that does not end is asked to stop."""
-    with pytest.raises(FaultError) as caught:
-        run_answer("SELECT 'endless' AS x", connection(stub), QueryLimits(seconds=1))
-    assert caught.value.fault.code == "TIMEOUT"
-    assert stub.cancelled.wait(5)
-
-
-def test_a_cancel_that_stops_nothing_says_so(stub: Stub) -> None:
-    """Without a job, or with a service that fails, the time that passed is not the statement's."""
-    with contextlib.closing(open_session(connection(stub), QueryLimits())) as session:
-        with pytest.raises(FaultError, match="BigQuery disconnected"):
-            session.cancel()
-        session.stream("SELECT 1 AS x")
-        stub.shutdown()
-        stub.server_close()
-        with pytest.raises(ConnectionError):
-            session.cancel()
-
-
-def test_repeated_fields_and_pages(stub: Stub) -> None:
-    """A list is JSON text; many rows come page by page."""
-    assert run_answer("SELECT [1, 2] AS x", connection(stub), QueryLimits()).columns[0][0] == "[1, 2]"
-    table = run_answer("SELECT i AS x FROM range(5000) AS t(i) ORDER BY i", connection(stub), QueryLimits(seconds=30))
-    assert list(table.columns[0]) == list(range(5000))
-    assert len([path for method, path, _ in stub.requests if method == "GET" and "/queries/" in path]) >= 3
+    with contextlib.closing(open_session(described_stub(stub), QueryLimits())) as session:
+        for sql, part in (("DELETE FROM items", "this is DELETE"), ("SELECT * FROM sales.hidden", "p:sales.hidden")):
+            with pytest.raises(FaultError) as caught:
+                session.stream(sql)
+            assert (caught.value.fault.code, caught.value.fault.detail.endswith(f": {part}")) == ("SQL_NOT_ALLOWED", True)
 
 
 def test_a_run_tells_its_bill_before(stub: Stub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,20 +106,27 @@ def test_a_service_that_is_ill(stub: Stub, tmp_path: Path) -> None:
         assert len(failures) > 4 or len(real) == {1: 3, 4: 4}[len(failures)]
 
 
-def test_a_refusal_names_the_part(stub: Stub) -> None:
-    """What is no SELECT is called by its kind, what may not be read by its table."""
-    with contextlib.closing(open_session(connection(stub), QueryLimits())) as session:
-        for sql, part in (("DELETE FROM items", "this is DELETE"), ("SELECT * FROM sales.hidden", "p:sales.hidden")):
-            with pytest.raises(FaultError) as caught:
-                session.stream(sql)
-            assert (caught.value.fault.code, caught.value.fault.detail.endswith(f": {part}")) == ("SQL_NOT_ALLOWED", True)
-
-
-def test_default_dataset(stub: Stub) -> None:
-    """`database` names the dataset of tables without one."""
-    described = Connection(name="bq", engine="bigquery", database="other.sales", options=connection(stub).options)
+def test_datasets_and_cancelled_jobs(stub: Stub) -> None:
+    """`database` names the dataset of tables without one; a job that does not end is asked to stop."""
+    described = Connection(name="bq", engine="bigquery", database="other.sales", options=described_stub(stub).options)
     run_answer("SELECT 1 AS x", described, QueryLimits())
     assert stub.requests[0][2]["configuration"]["query"]["defaultDataset"] == {"projectId": "other", "datasetId": "sales"}
+    with pytest.raises(FaultError) as caught:
+        run_answer("SELECT 'endless' AS x", described_stub(stub), QueryLimits(seconds=1))
+    assert caught.value.fault.code == "TIMEOUT"
+    assert stub.cancelled.wait(5)
+
+
+def test_a_cancel_that_stops_nothing_says_so(stub: Stub) -> None:
+    """Without a job, or with a service that fails, the time that passed is not the statement's."""
+    with contextlib.closing(open_session(described_stub(stub), QueryLimits())) as session:
+        with pytest.raises(FaultError, match="BigQuery disconnected"):
+            session.cancel()
+        session.stream("SELECT 1 AS x")
+        stub.shutdown()
+        stub.server_close()
+        with pytest.raises(ConnectionError):
+            session.cancel()
 
 
 @pytest.mark.extras
@@ -153,3 +136,29 @@ def test_credentials_are_named_or_nothing(options: dict[str, Any], monkeypatch: 
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "own.json"))
     with pytest.raises(UsageError, match="credentials"):
         run_answer("SELECT 1", Connection(name="bq", engine="bigquery", options=options), QueryLimits())
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT SYSTEM$CANCEL_ALL_QUERIES(1)", "SELECT system$abort_session(1)", "SELECT * FROM TABLE(CALL change_it())"]
+)
+def test_calls_of_the_system_are_refused(snowflake: Connection, text: str) -> None:
+    """Functions that act on the account are no questions to data."""
+    with pytest.raises(FaultError) as caught:
+        run_answer(text, snowflake, QueryLimits())
+    assert caught.value.fault.code == "SQL_NOT_ALLOWED"
+
+
+@pytest.mark.parametrize("absent", ["account", "user"])
+def test_account_and_user_are_needed(snowflake: Connection, absent: str) -> None:
+    """Without them nothing is tried."""
+    options = {key: value for key, value in snowflake.options.items() if key != absent}
+    with pytest.raises(UsageError, match="needs account and user"):
+        run_answer("SELECT 1", replace(snowflake, options=options), QueryLimits())
+
+
+def test_a_run_through_the_connector(snowflake: Connection, tmp_path: Path) -> None:
+    """Answers that are queries run on the account and are judged by gold's tables, nothing written by hand but the connection."""
+    options = json.dumps({"engine": "snowflake", "prefix": "q", "database": snowflake.database, **snowflake.options})
+    assert main([*made_lite(tmp_path, f"snow: {options}\n"), "-q"]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "out/results.jsonl").read_text().splitlines()]
+    assert [(row["score"], row["details"]["sql"]["engine"]) for row in rows] == [(1, "snowflake"), (0, "snowflake")]
