@@ -24,7 +24,7 @@ from evalsuite.core.types import METADATA
 from evalsuite.sandbox.temp_dirs import PREFIX
 from tests.conftest import ROOT
 from tests.processes import finished
-from tests.runs.made import N_INSTANCES, command, make, start, without_seconds, without_times, workers
+from tests.runs.made import N_INSTANCES, command, make, start, without_seconds, without_times, workers, write_file
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
 
@@ -50,10 +50,8 @@ def add_living_gold(submission: Path, gold: Path) -> None:
         database.execute("CREATE TABLE sales AS SELECT 40 AS total")
         database.commit()
     (gold / "connections.yaml").write_text("shop: {engine: sqlite, database: shop.sqlite, prefix: living}\n")
-    (gold / "living").mkdir()
-    (gold / "living" / "gold.sql").write_text("SELECT total FROM sales")
-    (submission / "living").mkdir()
-    (submission / "living" / "r.csv").write_text("total\n40\n")
+    write_file(gold / "living" / "gold.sql", "SELECT total FROM sales")
+    write_file(submission / "living" / "r.csv", "total\n40\n")
     check = {"func": "table_match", "parameters": {}, "temporal": True}
     answer = {"instance_id": "living", "answer_type": "file", "answer_or_path": "r.csv"}
     for file, line in ((gold / "made_eval.jsonl", {"instance_id": "living", "evaluation": check}), (submission / METADATA, answer)):

@@ -18,7 +18,7 @@ from evalsuite.runs.score_cache import ScoreCache
 from evalsuite.runs.scoring import Run, run
 from tests.command_server import command_server
 from tests.processes import side_by_side
-from tests.runs.made import write_sides
+from tests.runs.made import write_file, write_sides
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -26,11 +26,9 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """One table instance and one text instance, handed in right."""
-    (tmp_path / "gold" / "t").mkdir(parents=True)
-    (tmp_path / "gold" / "t" / "g.csv").write_text("n\n1\n2\n")
+    for path in ("gold/t/g.csv", "sub/t/r.csv"):
+        write_file(tmp_path / path, "n\n1\n2\n")
     cases = {"t": ("table_match", {"gold": "g.csv"}, Path("r.csv")), "s": ("string_match", {"gold": "Paris"}, "Paris")}
-    (tmp_path / "sub" / "t").mkdir(parents=True)
-    (tmp_path / "sub" / "t" / "r.csv").write_text("n\n1\n2\n")
     write_sides(tmp_path / "sub", tmp_path / "gold", cases)
     return tmp_path
 

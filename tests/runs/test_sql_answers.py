@@ -71,22 +71,20 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     return Place(tmp_path)
 
 
-def test_unmapped_answers_are_refused(place: Place) -> None:
-    """Where the suite maps nothing, a query is not run, whatever lies around."""
-    place.ask("q1", RIGHT)
-    place.connect("shop: {engine: sqlite, database: shop.sqlite, instances: [other]}\n")
-    assert [(row["score"], row["fault"]) for row in place.run("--no-cache").values()] == [(0, "SQL_NOT_ALLOWED")]
-    assert not (place.folder / "run" / "executed").exists()
-
-
 def test_a_mapping_by_prefix_id_or_parameters_runs_the_query(place: Place) -> None:
-    """Each way to name a connection reaches the database; a right query scores 1 under both rules, a wrong one 0; a fence is taken off."""
+    """Each way to name a connection reaches the database; a right query scores 1 under both rules, a wrong one 0; a fence is taken off.
+    What the suite does not map is not run, whatever lies around.
+    """
+    place.ask("unmapped", RIGHT)
     place.ask("local_1", f"Here it is:\n```sql\n{RIGHT};\n```\n")
     place.ask("q2", RIGHT + " LIMIT 1")
     place.ask("named", RIGHT, connection="shop")
     place.ask("file", RIGHT, engine="sqlite", database="shop.sqlite")
     place.connect("shop: {engine: sqlite, database: shop.sqlite, prefix: local_, instances: [q2]}\n")
     rows = place.run("--no-cache")
+    refused = rows.pop("unmapped")
+    assert (refused["score"], refused["fault"]) == (0, "SQL_NOT_ALLOWED")
+    assert not (place.folder / "run" / "executed" / "unmapped.csv").exists()
     assert {name: (row["official"], row["strict"]) for name, row in rows.items()} == {
         "local_1": (1, 1), "q2": (0, 0), "named": (1, 1), "file": (1, 1)
     }  # fmt: skip
@@ -154,30 +152,24 @@ def test_a_result_above_the_cap_is_judged(place: Place) -> None:
 
 
 def test_a_query_sees_neither_gold_nor_the_submission(place: Place) -> None:
-    """A database that lies in the gold folder can be read, and no file beside it."""
+    """A database that lies in the gold folder can be read, and no file beside it. A path that leaves the instance, text that is no UTF-8
+    and a text that is too long are refused by their codes.
+    """
     (place.gold / "tables").mkdir()
     (place.gold / "tables" / "sales.csv").write_text("region,amount\nnorth,40\nsouth,2.5\n")
-    place.connect("lake: {engine: duckdb, database: tables, prefix: q}\n")
+    place.connect("lake: {engine: duckdb, database: tables, prefix: q}\nshop: {engine: sqlite, database: shop.sqlite}\n")
     place.ask("q1", RIGHT)
     place.ask("q2", f"SELECT * FROM read_csv('{place.gold}/q1/gold.csv')")
     place.ask("q3", f"SELECT * FROM read_text('{place.submission}/q1/q.sql')")
-    rows = place.run("--no-cache")
-    assert [(rows[name]["score"], rows[name]["fault"]) for name in ("q1", "q2", "q3")] == [
-        (1, None), (0, "SQL_NOT_ALLOWED"), (0, "SQL_NOT_ALLOWED")
-    ]  # fmt: skip
-
-
-def test_paths_and_texts_of_queries_are_confined(place: Place) -> None:
-    """A path that leaves the instance, text that is no UTF-8 and a text that is too long are refused by their codes."""
     for name in ("out", "bytes", "long", "missing"):
         place.ask(name, RIGHT, connection="shop")
-    place.connect("shop: {engine: sqlite, database: shop.sqlite}\n")
-    place.answers[0]["answer_or_path"] = "../bytes/q.sql"
+    place.answers[3]["answer_or_path"] = "../bytes/q.sql"
     (place.submission / "bytes" / "q.sql").write_bytes(b"SELECT '\xff'")
     (place.submission / "long" / "q.sql").write_text("SELECT 1 --" + "x" * 200_000)
     (place.submission / "missing" / "q.sql").unlink()
-    faults = {name: row["fault"] for name, row in place.run("--no-cache").items()}
-    assert faults == {"out": "BAD_PATH", "bytes": "BAD_ENCODING", "long": "TOO_LARGE", "missing": "MISSING_FILE"}
+    found = {name: (row["score"], row["fault"]) for name, row in place.run("--no-cache").items()}
+    refused = {"q2": "SQL_NOT_ALLOWED", "q3": "SQL_NOT_ALLOWED", "out": "BAD_PATH", "bytes": "BAD_ENCODING", "long": "TOO_LARGE"}
+    assert found == {"q1": (1, None), **{name: (0, code) for name, code in {**refused, "missing": "MISSING_FILE"}.items()}}
 
 
 @pytest.mark.extras

@@ -18,8 +18,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.fork_server import ForkServer, Worker
-from tests.cli.test_run import write_lines
-from tests.conftest import ROOT
+from tests.cli.test_run import said, write_lines
 from tests.processes import finished
 from tests.runs.made import KilledClient, write_sides
 
@@ -107,11 +106,9 @@ def test_a_whole_run_has_a_budget(limit: str, value: float, tmp_path: Path) -> N
 def test_what_ran_out_stands_in_the_headline(tmp_path: Path) -> None:
     """The counts and the last line say how many instances there was nothing left for, and which limit that was."""
     submission, gold = texts(tmp_path)
-    words = [sys.executable, "-m", "evalsuite", "run", str(submission), "--gold", str(gold), "--no-save", "--limit", "run_seconds=0.001"]
-    shown = finished(words, cwd=ROOT, seconds=60)
-    assert shown.returncode == 0
-    assert f"{N} of them out of the run's budget (run_seconds)" in shown.stdout
-    assert shown.stdout.splitlines()[-1] == f"done: 0.0 %, {N} instances out of the run's budget (run_seconds) (no gate set)"
+    shown = said(f"run {submission} --gold {gold} --no-save --limit run_seconds=0.001")
+    assert f"{N} of them out of the run's budget (run_seconds)" in shown
+    assert shown.splitlines()[-1] == f"done: 0.0 %, {N} instances out of the run's budget (run_seconds) (no gate set)"
 
 
 class DoomedClient(KilledClient):

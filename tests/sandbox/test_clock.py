@@ -18,7 +18,7 @@ from evalsuite.sandbox.limits import BLIND_TIMES, WALL_TIMES, Clock, Verdict, de
 from tests.conformance.recorded import gold_folder, submission_folder, submissions
 from tests.conftest import ROOT, is_default_corpus
 from tests.processes import started
-from tests.runs.made import write_sides
+from tests.runs.made import write_file, write_sides
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the kernel's own account of each thread")
 SPIN = [sys.executable, "-S", "-c", "while True: pass"]
@@ -208,8 +208,7 @@ def test_the_smallest_limit_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Of all levels the smallest memory limit counts, in the words of either version; "max" and the largest number are none."""
     said = {"a": ("memory.max", "max\n"), "b": ("memory.limit_in_bytes", "536870912\n"), "c": ("memory.max", "1073741824\n")}
     for name, (file, text) in said.items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / file).write_text(text)
+        write_file(tmp_path / name / file, text)
     monkeypatch.setattr(limits, "levels", lambda _: tuple(tmp_path / name for name in said))
     assert limits.memory_limit() == (512 << 20, tmp_path / "b" / "memory.limit_in_bytes")
     (tmp_path / "b" / "memory.limit_in_bytes").write_text("9223372036854771712\n")
@@ -282,11 +281,9 @@ def shuffled(folder: Path, n_rows: int) -> tuple[Path, Path]:
     random_ = random.Random(5)
     rows = [(at, 100 + 899 * random_.random(), random_.choice("abcdef") * 5, random_.randint(1, 10**6)) for at in range(n_rows)]
     gold, submission = folder / "gold", folder / "submission"
-    for side in (gold, submission):
-        (side / "t").mkdir(parents=True)
-    (gold / "t" / "t.csv").write_text("id,v,w,n\n" + "".join(f"{a},{b!r},{c},{d}\n" for a, b, c, d in rows))
+    write_file(gold / "t" / "t.csv", "id,v,w,n\n" + "".join(f"{a},{b!r},{c},{d}\n" for a, b, c, d in rows))
     random_.shuffle(rows)
-    (submission / "t" / "t.csv").write_text("id,v,w,n\n" + "".join(f"{a},{b:.2f},{c},{d}\n" for a, b, c, d in rows))
+    write_file(submission / "t" / "t.csv", "id,v,w,n\n" + "".join(f"{a},{b:.2f},{c},{d}\n" for a, b, c, d in rows))
     return write_sides(submission, gold, {"t": ("table_match", {"gold": "t.csv", "ignore_order": True}, Path("t.csv"))})
 
 

@@ -20,8 +20,10 @@ from evalsuite.runs.scoring import run
 from evalsuite.runs.worker_pool import set_up
 from evalsuite.sandbox.linux_layers import can_enter_namespaces, landlock_version, parts_without
 from tests.benchmarks.crossings import made_folders
+from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished, started
+from tests.runs.made import write_file
 
 landlock = pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock")
 # Runs behind the walls of a reader; each line tries one thing and says what came of it.
@@ -61,9 +63,8 @@ def readable_by(role: str, submission: Path, gold: Path) -> list[str]:
 def two_sides(folder: Path, gold: str) -> tuple[Path, Path]:
     """(submission, gold) with one file each; gold lies at a path relative to the submission's parent."""
     submission = folder / "submission"
-    for place, text in ((submission / "q", "mine!"), (folder / gold / "q", "gold!")):
-        place.mkdir(parents=True)
-        (place / "f.csv").write_text(text)
+    write_file(submission / "q" / "f.csv", "mine!")
+    write_file(folder / gold / "q" / "f.csv", "gold!")
     return submission, folder / gold
 
 
@@ -84,8 +85,7 @@ def test_a_judge_reads_gold_behind_links_and_no_submission(tmp_path: Path) -> No
     """Gold may be a folder of links: where they lead is open to the judge and closed to the reader; the submission is the reverse."""
     submission, gold = two_sides(tmp_path, "gold")
     elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "f.csv").write_text("link!")
+    write_file(elsewhere / "f.csv", "link!")
     (gold / "linked").symlink_to(elsewhere)
     files = [gold / "q/f.csv", gold / "linked/f.csv", submission / "q/f.csv"]
     judge = behind_walls(readable_by("judge", submission, gold), files)
@@ -127,8 +127,7 @@ def test_where_links_of_gold_lead(tmp_path: Path) -> None:
     """Links to files and folders at any depth are followed once; a broken one leads nowhere."""
     gold, other = tmp_path / "gold", tmp_path / "other"
     (gold / "q").mkdir(parents=True)
-    other.mkdir()
-    (other / "f").write_text("x")
+    write_file(other / "f", "x")
     (gold / "q/f").symlink_to(other / "f")
     (gold / "q/broken").symlink_to(other / "nothing")
     (gold / "p").symlink_to(other)
@@ -137,12 +136,9 @@ def test_where_links_of_gold_lead(tmp_path: Path) -> None:
 
 def test_a_submission_in_the_gold_folder_is_refused(tmp_path: Path) -> None:
     """Its files would be gold's own files: nothing is scored, and the message says what to do."""
-    gold = tmp_path / "gold"
-    (gold / "mine").mkdir(parents=True)
-    (gold / "x_eval.jsonl").write_text('{"instance_id": "a", "evaluation": {"func": "string_match", "parameters": {"gold": "x"}}}\n')
-    (gold / "mine/results_metadata.jsonl").write_text("")
+    gold = text_gold(tmp_path / "gold", a="x")
     with pytest.raises(UsageError, match="is in the gold folder"):
-        run(gold / "mine", gold, RunOptions(save=False))
+        run(text_submission(gold / "mine"), gold, RunOptions(save=False))
 
 
 namespaces = pytest.mark.skipif(not can_enter_namespaces(), reason="this machine gives no namespaces")

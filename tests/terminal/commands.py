@@ -11,6 +11,7 @@ from tests.cli.test_run import write_lines
 from tests.conftest import ROOT
 from tests.gold.layouts import CITIES, gold_folder
 from tests.reports.viewer.served import bench_folder
+from tests.runs.made import write_file
 from tests.terminal.pty_harness import EVALSUITE, piped
 
 # Ids and submissions as people give them: long, of other scripts, with spaces. No terminal of the table may break one of them.
@@ -148,8 +149,7 @@ def make_place(folder: Path) -> Path:
     (folder / "labels.csv").write_text(f"instance_id,label\n{RIGHT},1\n{FLIPPED},0\n", encoding="utf-8")
     (folder / "judge.yaml").write_text("base_url: http://127.0.0.1:9/v1\nmodel: nobody\nretries: 0\n", encoding="utf-8")
     (folder / "databases").mkdir()
-    (folder / "tables").mkdir()
-    (folder / "tables" / "cities.csv").write_text(CITIES, encoding="utf-8")
+    write_file(folder / "tables" / "cities.csv", CITIES)
     sample = {"doc_id": 0, "doc": {"q": "Capital?"}, "target": "Paris", "arguments": [["Capital?"]], "resps": [["Paris"]]}
     write_lines(folder / "samples_cities.jsonl", {**sample, "filtered_resps": ["Paris"], "exact_match": 1.0})
     sqlite3.connect(folder / "databases" / "shop.sqlite").execute("CREATE TABLE sales (n INTEGER)").connection.close()
@@ -174,8 +174,7 @@ def _gold(folder: Path) -> None:
     }
     rows = [{"instance_id": id_, "evaluation": {"func": func, "parameters": given}} for id_, (func, given) in checks.items()]
     write_lines(folder / "cities_eval.jsonl", *rows)
-    (folder / TABLE).mkdir()
-    (folder / TABLE / "cities.csv").write_text(CITIES)
+    write_file(folder / TABLE / "cities.csv", CITIES)
     (folder / "connections.yaml").write_text("local: {engine: sqlite, database: shop.sqlite, prefix: local_}\n")
 
 
@@ -187,6 +186,5 @@ def _submission(folder: Path, answers: Mapping[str, str], *, leave_out: str = ""
         for id_, text in answers.items()
         if id_ != leave_out
     ]
-    (folder / TABLE).mkdir(parents=True)
-    (folder / TABLE / "cities.csv").write_text(answers.get(TABLE, ""))
+    write_file(folder / TABLE / "cities.csv", answers.get(TABLE, ""))
     write_lines(folder / "results_metadata.jsonl", *rows)

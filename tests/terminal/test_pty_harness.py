@@ -43,7 +43,12 @@ def test_an_internal_error_is_never_let_pass() -> None:
 
 
 def test_what_hangs_is_ended() -> None:
-    """A command that does not end, or leaves its pipe to a child that does not, is ended after its time and named."""
+    """A command that does not end, or leaves its pipe to a child that does not, is ended after its time and named; a started process with
+    its block.
+    """
+    with started(["sleep", "60"]) as process:
+        assert process.poll() is None
+    assert process.returncode == -9
     for command in (["sleep", "60"], ["sh", "-c", "sleep 60 & wait"], ["sh", "-c", "sleep 60 &"]):
         with pytest.raises(AssertionError, match="not ended after"):
             finished(command, seconds=0.1)
@@ -51,13 +56,6 @@ def test_what_hangs_is_ended() -> None:
         run(["sleep", "60"], timeout=0.1)
     with pytest.raises(AssertionError, match="never seen: 'hello'"):
         run(["true"], typed=[("hello", b"")])
-
-
-def test_a_process_does_not_outlive_its_block() -> None:
-    """A started process is ended with its block."""
-    with started(["sleep", "60"]) as process:
-        assert process.poll() is None
-    assert process.returncode == -9
 
 
 def test_the_environment_is_the_tests() -> None:

@@ -17,12 +17,12 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.cli.cures import options_in
 from evalsuite.cli.parser import options_of_call
-from evalsuite.core.types import METADATA
 from evalsuite.runs import WORKER_MODULES
 from evalsuite.sandbox.fork_server import fork_server_for, share
 from tests.cli.test_run import called, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished
+from tests.runs.made import write_sides
 from tests.terminal.pty_harness import Shown
 
 # Nothing may be written anywhere, instead of one file or folder that may not be read.
@@ -109,14 +109,8 @@ def prepared(folder: Path) -> Path:
             assert main(["run", "sub", "--isolation", "none", "-q", *more]) == 0
         assert main(["suite", "create", "capitals", "--from", "q.csv", "--scorer", "f1"]) == 0
     (folder / ".evalsuite" / "runs").mkdir()
-    (folder / "tabled").mkdir()
-    spec = {"instance_id": "a", "evaluation": {"func": "table_match", "parameters": {"gold": "a.csv"}}}
-    (folder / "tabled" / "toy_eval.jsonl").write_text(json.dumps(spec))
-    (folder / "filed").mkdir()
-    (folder / "filed" / METADATA).write_text(json.dumps({"instance_id": "a", "answer_type": "file", "answer_or_path": "a.csv"}))
-    for name in ("tabled", "filed"):
-        (folder / name / "a").mkdir()
-        (folder / name / "a" / "a.csv").write_text("x\n1\n")
+    case = ("table_match", {"gold": "a.csv"}, Path("a.csv"))
+    write_sides(folder / "filed", folder / "tabled", {"a": case}, {"a/a.csv": "x\n1\n"})
     return folder
 
 

@@ -42,7 +42,7 @@ from evalsuite.stats.units import unit_details
 from tests.analysis.leaderboard import made
 from tests.conftest import copy_of
 from tests.properties import LETTERS, examples, is_full
-from tests.runs.made import write_sides
+from tests.runs.made import write_file, write_sides
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -465,10 +465,8 @@ def test_the_root_of_a_small_run_is_fixed(tmp_path: Path) -> None:
     """A text, a table with one check, a wrong path and a missing answer: another root would end the proof of every saved run."""
     gold, submission = tmp_path / "gold", tmp_path / "submission"
     for folder, cells in ((gold, "a,b\n1,x\n"), (submission, "a,b\n2,x\n")):
-        (folder / "t").mkdir(parents=True)
-        (folder / "t" / "r.csv").write_text(cells)
-    (gold / "p").mkdir()
-    (gold / "p" / "q.csv").write_text("a\n1\n")
+        write_file(folder / "t" / "r.csv", cells)
+    write_file(gold / "p" / "q.csv", "a\n1\n")
     table = {"gold": "r.csv", "condition_cols": [1]}
     cases: dict[str, Any] = {
         "s": ("string_match", {"gold": "Zürich"}, "It is Zürich"),
