@@ -23,7 +23,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs import leaderboard_entries
 from evalsuite.runs.leaderboard_entries import Unpacker, _write
 from evalsuite.runs.run_options import RunOptions
-from tests.cli.test_run import text_gold, text_submission
+from tests.cli.test_run import said, text_gold, text_submission
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -248,7 +248,7 @@ def test_an_archive_with_one_folder_too_many_is_named(place: Path, capsys: pytes
         ("TGZ", "process"),
     ],
 )
-def test_an_archive_is_worth_what_its_folder_is(pack: str, isolation: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_archive_is_worth_what_its_folder_is(pack: str, isolation: str, place: Path) -> None:
     """Whatever it was packed with, at its top or in a folder of its own, named by itself or found in a folder; known the second time."""
     files = [(METADATA, LINE.encode()), ("a/note.txt", b""), ("b/r.csv", b"n\n1\n")]
     inner = [(f"team/{name}", data) for name, data in files]
@@ -264,15 +264,12 @@ def test_an_archive_is_worth_what_its_folder_is(pack: str, isolation: str, place
         ending = pack.lower()
         tarred(place / "subs" / f"team.{ending}", *as_tar).rename(place / "subs" / f"team.{pack}")
     ask = ["leaderboard", "--isolation", isolation, "--json"]
-    assert main([*ask, "subs"]) == 0
-    board = json.loads(capsys.readouterr().out)
+    board = json.loads(said(*ask, "subs"))
     assert [(row["name"], row["score"]) for row in board["rows"]] == [("team", 0.5)]
-    assert main([*ask, *map(str, (place / "subs").iterdir())]) == 0
-    assert json.loads(capsys.readouterr().out)["n_reused"] == 1
+    assert json.loads(said(*ask, *map(str, (place / "subs").iterdir())))["n_reused"] == 1
     (archive,), (folder,) = (place / "subs").iterdir(), (place / ".evalsuite/runs").iterdir()
     assert json.loads((folder / "run.json").read_text())["submission"]["archive"] == str(Path("subs") / archive.name)
-    assert main(["report", folder.name]) == 0
-    assert f" · {archive.name} (1 submitted)" in capsys.readouterr().out
+    assert f" · {archive.name} (1 submitted)" in said("report", folder.name)
 
 
 def test_an_archive_exchanged_while_it_is_read_gives_nobody_elses_answers(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,12 +328,11 @@ def test_what_other_code_unpacked_is_not_used(place: Path) -> None:
         assert len(list((place / "cache").glob("unpacked-*"))) == n
 
 
-def test_other_archives_are_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_archives_are_named(place: Path) -> None:
     """A form that is not read stands among the notes, whatever else is there."""
     text_submission(place / "subs" / "honest", a="Paris")
     (place / "subs" / "late.rar").write_bytes(b"Rar!")
-    assert main(["leaderboard", "subs", "--isolation", "none"]) == 0
-    assert "late.rar left out: an archive is .zip, .tar, .tar.gz or .tgz" in capsys.readouterr().out
+    assert "late.rar left out: an archive is .zip, .tar, .tar.gz or .tgz" in said("leaderboard", "subs", "--isolation", "none")
 
 
 def test_what_a_limit_still_allows() -> None:

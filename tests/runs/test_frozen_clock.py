@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
+from tests.cli.test_run import as_json, said
 from tests.runs.made import write_sides
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -52,39 +53,32 @@ def run_of(folder: str) -> dict[str, Any]:
     return found
 
 
-def test_pairs_stand_on_one_clock(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_stand_on_one_clock(pairs: Path) -> None:
     """Right on the day, wrong on another; the day stands in the signature and the first line; a resumed run keeps to it."""
     words = ["run", "pred.json", "--gold", "gold.sql", "--databases", ".", "--rules", "bird-ex", "--isolation", "none"]
     scores = {}
     for day in (DAY, "2024-03-01"):
-        assert main([*words, "--frozen-clock", day, "--out", day]) == 0
-        assert f"clock at {day}" in capsys.readouterr().out
+        assert f"clock at {day}" in said(*words, "--frozen-clock", day, "--out", day)
         assert f"|clock:{day}|" in run_of(day)["signature"]
         scores[day] = run_of(day)["summary"]["score"]
     assert scores == {DAY: 1, "2024-03-01": 0.5}
     assert main([*words[:4], *words[6:], "--frozen-clock", DAY, "--out", "part"]) == 4
-    capsys.readouterr()
-    assert main([*words, "--resume", "part", "--frozen-clock", "2024-03-01"]) == 2
-    assert "started with other clock" in capsys.readouterr().err
-    assert main(["check", "0", "--result_dir", "pred.json", "--gold", "gold.sql", "--databases", ".", "--frozen-clock", DAY, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["score"] == 1
+    assert "started with other clock" in said(*words, "--resume", "part", "--frozen-clock", "2024-03-01", code=2)
+    assert as_json("check", "0", "--result_dir", "pred.json", "--gold", "gold.sql", "--databases", ".", "--frozen-clock", DAY)["score"] == 1
 
 
-def test_drift_names_the_clock(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_drift_names_the_clock(pairs: Path) -> None:
     """A run of one day scored again on its own day moves nothing; on another, what moved is the clock's."""
     words = ["run", "pred.json", "--gold", "gold.sql", "--databases", ".", "--rules", "bird-ex", "--isolation", "none", "-q"]
     assert main([*words, "--frozen-clock", DAY]) == 0
     again = ["drift", "--databases", ".", "--isolation", "none", "--fail-on-drift"]
     assert main(again) == 0
-    capsys.readouterr()
-    assert main([*again, "--frozen-clock", "2024-03-01T12:00:00Z", "--json"]) == 1
-    (found,) = json.loads(capsys.readouterr().out)["runs"]
+    (found,) = as_json(*again, "--frozen-clock", "2024-03-01T12:00:00Z", code=1)["runs"]
     assert found["components"] == [f"clock {DAY} -> 2024-03-01T12:00:00Z"]
     assert [moved["instance_id"] for moved in found["moved"]] == ["0"]
-    assert main(["drift", "--isolation", "none", "--fail-on-drift"]) == 4
-    said = capsys.readouterr().out
-    assert "0 of 2 verdicts moved, 2 unscored\n   2 of 2 verdicts cannot be scored here: NEEDS_CONNECTION" in said
-    assert "\n   unscored: 0, 1\n" in said
+    shown = said("drift", "--isolation", "none", "--fail-on-drift", code=4)
+    assert "0 of 2 verdicts moved, 2 unscored\n   2 of 2 verdicts cannot be scored here: NEEDS_CONNECTION" in shown
+    assert "\n   unscored: 0, 1\n" in shown
 
 
 @pytest.mark.parametrize(
@@ -105,27 +99,24 @@ def test_a_suite_has_its_own_clock(living: Path, clock: str) -> None:
 def test_gold_check_hands_in_gold_queries(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A pair's gold query is its own answer; without the databases it is not tried, and one that fails is refused."""
     words = ["gold", "check", "gold.sql", "--isolation", "none", "--no-save"]
-    assert main([*words, "--databases", "."]) == 0
-    assert "gold scores 2/2 under official, 2/2 under strict" in capsys.readouterr().out
+    assert "gold scores 2/2 under official, 2/2 under strict" in said(*words, "--databases", ".")
     main(words)
     assert "not tried" in capsys.readouterr().out
     (pairs / "gold.sql").write_text("SELECT nothing FROM sale\tshop\nSELECT count(*) FROM sale\tshop\n")
-    assert main([*words, "--databases", "."]) == 1
-    assert "gold scores 1/2" in capsys.readouterr().out
+    assert "gold scores 1/2" in said(*words, "--databases", ".", code=1)
 
 
 def test_gold_check_says_which_gold_asks_the_time(pairs: Path, living: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a clock they are named, in text and in JSON; with one there is nothing to say, and no ceiling is kept for other days."""
     for gold, name in (("gold.sql", "0"), ("gold", "q1")):
         words = ["gold", "check", gold, "--databases", ".", "--isolation", "none"]
-        assert main(words) == 0
-        assert f"from day to day; --frozen-clock DAY fixes the date\n   {name}\n" in capsys.readouterr().out
+        assert f"from day to day; --frozen-clock DAY fixes the date\n   {name}\n" in said(*words)
         main([*words, "--json", "--no-save"])
         assert json.loads(capsys.readouterr().out)["by_the_day"] == [name]
         main([*words, "--frozen-clock", DAY])
-        said = capsys.readouterr().out
-        assert "by the day" not in said
-        assert "not saved" in said
+        shown = capsys.readouterr().out
+        assert "by the day" not in shown
+        assert "not saved" in shown
 
 
 @pytest.mark.parametrize(
@@ -135,7 +126,6 @@ def test_gold_check_says_which_gold_asks_the_time(pairs: Path, living: Path, cap
         *(("yesterday", words) for words in (["run", "pred.json", "--gold", "gold.sql"], ["gold", "check", "gold.sql"])),
     ],
 )
-def test_what_is_no_day_is_refused(pairs: Path, day: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_day_is_refused(pairs: Path, day: str, words: list[str]) -> None:
     """Exit 2 with what was said and how to write it."""
-    assert main([*words, "--frozen-clock", day]) == 2
-    assert f"a frozen clock cannot be {day!r}" in capsys.readouterr().err
+    assert f"a frozen clock cannot be {day!r}" in said(*words, "--frozen-clock", day, code=2)

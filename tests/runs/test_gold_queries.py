@@ -13,6 +13,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.core.errors import UsageError
 from evalsuite.runs.gold_queries import check_as_of, with_as_of
+from tests.cli.test_run import as_json, said
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -117,7 +118,7 @@ def test_placeholders_are_told_from_casts() -> None:
             check_as_of(wrong)
 
 
-def test_the_day_of_gold_stays_with_the_run(place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_day_of_gold_stays_with_the_run(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that named no day is rescored and checked by the gold of its own day, on any later day."""
     (place.gold / "q1" / "gold.sql").write_text("SELECT 'north' AS region, 40 AS total WHERE :as_of = '2026-02-28'")
     monkeypatch.setattr("evalsuite.runs.gold_queries.check_as_of", lambda text, _=0: text or "2026-02-28")
@@ -125,11 +126,9 @@ def test_the_day_of_gold_stays_with_the_run(place: Place, capsys: pytest.Capture
     assert (row["score"], "as_of" in run["options"]) == (1, False)
     monkeypatch.setattr("evalsuite.runs.gold_queries.check_as_of", lambda text, _=0: text or "2026-02-29")
     databases = ["--databases", str(place.folder / "databases")]
-    assert main(["rescore", run["place"].name, *databases]) == 0
-    assert "0 of 1 verdicts changed" in capsys.readouterr().out
+    assert "0 of 1 verdicts changed" in said("rescore", run["place"].name, *databases)
     for words in (["check"], ["check", "--explain"], ["explain"]):
-        assert main([*words, "q1", "--run", run["place"].name, *databases, "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
+        told = as_json(*words, "q1", "--run", run["place"].name, *databases)
         assert (told.get("score", 1), told["status"], "gold has 0" in told["reason"]) == (1, "scored", False)
 
 
@@ -220,20 +219,16 @@ def test_live_gold_stays_with_the_run(place: Place, capsys: pytest.CaptureFixtur
     _, run = place.run("--live-gold")
     name, databases = run["place"].name, ["--databases", str(place.folder / "databases")]
     capsys.readouterr()
-    assert main(["rescore", name, *databases]) == 0
-    assert "0 of 1 verdicts changed" in capsys.readouterr().out
-    assert main(["check", "q1", "--run", name, *databases, "--json"]) == 0
-    checked = json.loads(capsys.readouterr().out)
+    assert "0 of 1 verdicts changed" in said("rescore", name, *databases)
+    checked = as_json("check", "q1", "--run", name, *databases)
     assert (checked["score"], checked["details"]["gold_from"]) == (0, "query")
     assert main(["bundle", "q1", "--run", name]) == 2
-    said = capsys.readouterr()
-    assert (said.out, "the result of a gold query" in said.err) == ("", True), "the table beside it is not what was scored"
+    shown = capsys.readouterr()
+    assert (shown.out, "the result of a gold query" in shown.err) == ("", True), "the table beside it is not what was scored"
     main(["explain", "q1", "--run", name, *databases, "--json"])
     assert json.loads(capsys.readouterr().out)["status"] == "scored"
-    assert main(["check", "q1", "--result_dir", "handed_in", "--gold", "gold", *databases, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["score"] == 1
-    assert main(["check", "q1", "--result_dir", "handed_in", "--gold", "gold", *databases, "--live-gold", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["score"] == 0
+    assert as_json("check", "q1", "--result_dir", "handed_in", "--gold", "gold", *databases)["score"] == 1
+    assert as_json("check", "q1", "--result_dir", "handed_in", "--gold", "gold", *databases, "--live-gold")["score"] == 0
 
 
 def test_several_golds_and_single_cells(place: Place) -> None:

@@ -19,6 +19,7 @@ from evalsuite.runs.databases import Databases
 from evalsuite.runs.task_execution import gold_tables
 from evalsuite.sandbox import limits
 from evalsuite.sql.query_pairs import can_share_run, state_of
+from tests.cli.test_run import as_json, said
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
@@ -118,18 +119,16 @@ def test_what_is_absent_is_unscored(here: Path) -> None:
     assert {row["status"] for row in scored("--allow-unscored", pairs=PAIRS[2:])} == {"unscored"}
 
 
-def test_difficulties_are_groups(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_difficulties_are_groups(here: Path) -> None:
     """dev.json beside gold gives question and difficulty; one that does not fit is told of and not used."""
     with_queries(*QUERIES)
     words = ["run", "pred.json", "--gold", "gold.sql", *PAIRS, "--no-save", "--no-cache", "--isolation", "none"]
     about = [{"question_id": n, "db_id": database, "difficulty": "simple" if n else "challenging"} for n, (_, database) in enumerate(GOLD)]
     (here / "dev.json").write_text(json.dumps(about))
-    assert main(words) == 0
-    assert "challenging 1/1" in (shown := capsys.readouterr().out)
+    assert "challenging 1/1" in (shown := said(*words))
     assert "simple 2/2" in shown
     (here / "dev.json").write_text(json.dumps(about[:2]))
-    assert main(words) == 0
-    assert "dev.json is not read" in (shown := capsys.readouterr().out)
+    assert "dev.json is not read" in (shown := said(*words))
     assert "challenging" not in shown
 
 
@@ -153,66 +152,56 @@ def test_what_cannot_be_meant(words: list[str], message: str, here: Path, capsys
     (here / "bare.sql").write_text("SELECT 1\n")
     (here / "outside.sql").write_text("SELECT 1\t../dbs/school\n")
     code = main([*words, "--no-save", "--no-cache", "-q"])
-    said = capsys.readouterr()
-    assert "internal error" not in said.err
-    assert message in said.err
+    shown = capsys.readouterr()
+    assert "internal error" not in shown.err
+    assert message in shown.err
     assert code == 2
-    assert message or "nothing judged" in said.out
+    assert message or "nothing judged" in shown.out
 
 
-def test_other_commands_know_pairs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_commands_know_pairs(here: Path) -> None:
     """validate tells what will be refused; rescore finds both files again, and every verdict is the same."""
     with_queries("SELECT 1; SELECT 2", *QUERIES[1:])
-    assert main(["validate", "pred.json", "--gold", "gold.sql"]) == 1
-    assert "SQL_NOT_ALLOWED" in capsys.readouterr().out
+    assert "SQL_NOT_ALLOWED" in said("validate", "pred.json", "--gold", "gold.sql", code=1)
     scored()
-    assert main(["rescore", "out/0", "--databases", "dbs"]) == 0
-    assert "0 of 3 verdicts changed" in capsys.readouterr().out
+    assert "0 of 3 verdicts changed" in said("rescore", "out/0", "--databases", "dbs")
     assert main(["gold", "lint", "gold.sql"]) == 0
     assert main(["gold", "convert", "gold.sql", "--out", "made"]) == 2
 
 
-def test_check_and_explain_run_what_the_run_ran(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_and_explain_run_what_the_run_ran(here: Path) -> None:
     """With --databases they say what the run said, and show both queries and the rows that differ."""
     with_queries("SELECT name FROM t WHERE n > 2")
     sides = ["--result_dir", "pred.json", "--gold", "gold.sql", "--databases", "dbs"]
-    assert main(["explain", "0", *sides, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = as_json("explain", "0", *sides)
     assert (found["status"], found["difference"]["counts"]["rows_missing"]) == ("scored", 1)
     assert "SELECT name FROM t WHERE n > 1;" in found["sql"]
     assert "SELECT name FROM t WHERE n > 2" in found["sql"]
-    assert main(["check", "0", *sides, "--rules", "bird-ex", "--fail-under", "1"]) == 1
-    assert "1 of gold's 2 distinct rows is not among the answer's" in capsys.readouterr().out
+    assert "1 of gold's 2 distinct rows is not among the answer's" in said(
+        "check", "0", *sides, "--rules", "bird-ex", "--fail-under", "1", code=1
+    )
 
 
-def test_explain_and_check_keep_to_the_evaluator_of_the_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_and_check_keep_to_the_evaluator_of_the_run(here: Path) -> None:
     """`test-suite` over gold.sql stays so in both, from a run and by --rules; the next line can be pasted; a bundle is refused in words."""
     write_gold(("SELECT name, n FROM t", "school"), *GOLD[1:])
     with_queries("SELECT n, name FROM t", None, "SELECT n FROM t ORDER BY n DESC")
     words = ["--gold", "gold.sql", "--databases", "dbs", "--rules", "test-suite"]
-    assert main(["run", "pred.json", *words, "--isolation", "none", "--out", "out"]) == 0
-    shown = capsys.readouterr().out
+    shown = said("run", "pred.json", *words, "--isolation", "none", "--out", "out")
     again = ["explain", "2", "--run", "out", "--databases", "dbs"]
     assert f"next: evalsuite {' '.join(again)}\n" in shown
-    assert main([*again, "--json"]) == 0
-    assert "another order" in json.loads(capsys.readouterr().out)["reason"]
-    assert main(again) == 0
-    assert "\n both queries:\n   -- gold\n   SELECT n FROM t ORDER BY n;\n" in capsys.readouterr().out
-    assert main(["explain", "0", "--result_dir", "pred.json", *words, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["reason"] == "the same rows: 3 rows"
-    assert main(["check", "0", "--run", "out", "--databases", "dbs", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["details"]["evaluator"] == "test-suite"
-    assert main(["bundle", "2", "--run", "out"]) == 2
-    assert "was scored by the result of a gold query" in capsys.readouterr().err
+    assert "another order" in as_json(*again)["reason"]
+    assert "\n both queries:\n   -- gold\n   SELECT n FROM t ORDER BY n;\n" in said(*again)
+    assert as_json("explain", "0", "--result_dir", "pred.json", *words)["reason"] == "the same rows: 3 rows"
+    assert as_json("check", "0", "--run", "out", "--databases", "dbs")["details"]["evaluator"] == "test-suite"
+    assert "was scored by the result of a gold query" in said("bundle", "2", "--run", "out", code=2)
 
 
 @pytest.mark.parametrize(
     ("gold", "message"),
     [("SELECT 'é'\tschool\n".encode("utf-16"), "the file is UTF-16, not text in UTF-8"), (b"SELECT 1\t" + b"x" * 5000 + b"\n", "")],
 )
-def test_gold_in_another_encoding_and_a_name_no_file_can_have(
-    gold: bytes, message: str, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_gold_in_another_encoding_and_a_name_no_file_can_have(gold: bytes, message: str, here: Path) -> None:
     """The first is told in words with its place; the second costs its own pair and no other."""
     (here / "gold.sql").write_bytes(gold if message else gold + f"{GOLD[1][0]}\tschool\n".encode())
     with_queries("SELECT 1", QUERIES[1])
@@ -220,65 +209,57 @@ def test_gold_in_another_encoding_and_a_name_no_file_can_have(
         rows = scored(code=4)
         assert [(row["score"], row["fault"]) for row in rows] == [(None, "NEEDS_CONNECTION"), (1, None)]
     else:
-        assert main(["run", "pred.json", "--gold", "gold.sql", *PAIRS]) == 2
-        assert f"gold.sql:1: {message}" in capsys.readouterr().err
+        assert f"gold.sql:1: {message}" in said("run", "pred.json", "--gold", "gold.sql", *PAIRS, code=2)
 
 
-def test_a_leaderboard_of_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_leaderboard_of_files(here: Path) -> None:
     """Files of queries are ranked by their names; gold's ending says the evaluator, and rules of the other one are refused."""
     with_queries(*QUERIES, name="all right.json")
     with_queries(QUERIES[0], "SELECT 7", "SELECT", name="one.json")
     words = ["leaderboard", "one.json", "all right.json", "--gold", "gold.sql", "--databases", "dbs"]
-    assert main([*words, "--rules", "bird-ex"]) == 0
-    shown = capsys.readouterr().out
+    shown = said(*words, "--rules", "bird-ex")
     assert shown.index("all right.json") < shown.index("one.json")
-    assert main([*words, "--rules", "test-suite"]) == 2
-    assert "gold.txt" in capsys.readouterr().err
+    assert "gold.txt" in said(*words, "--rules", "test-suite", code=2)
 
 
-def test_two_files_of_answers_are_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_files_of_answers_are_compared(here: Path) -> None:
     """`compare` scores both files as `run` would, and calls the rules by the evaluator's name; the second lost one pair."""
     with_queries(*QUERIES, name="a.json")
     with_queries(QUERIES[0], "SELECT 4", QUERIES[2], name="b.json")
-    assert main(["compare", "a.json", "b.json", "--gold", "gold.sql", "--databases", "dbs"]) == 0
-    shown = capsys.readouterr().out
+    shown = said("compare", "a.json", "b.json", "--gold", "gold.sql", "--databases", "dbs")
     assert "rules bird-ex · 3 instances paired" in shown
     assert "b.json against a.json: 1 instance lost" in shown
 
 
-def test_no_verdict_outlives_its_database(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_verdict_outlives_its_database(here: Path) -> None:
     """A board takes a run over while the databases stay as they were, and scores again once one of them changed."""
     with_queries(QUERIES[0], "SELECT 3", "SELECT 1 UNION SELECT 2 UNION SELECT 3")
     words = ["leaderboard", "pred.json", "--gold", "gold.sql", "--databases", "dbs", "--jobs", "1"]
 
     def board() -> tuple[str, float]:
-        capsys.readouterr()
-        assert main([*words, "-q"]) == 0
-        said = capsys.readouterr().out.strip()
-        assert main([*words, "--json"]) == 0
-        return said, json.loads(capsys.readouterr().out)["rows"][0]["score"]
+        shown = said(*words, "-q").strip()
+        return shown, as_json(*words)["rows"][0]["score"]
 
     assert board() == ("done: 1 submission ranked (1 new, 0 reused)", 1.0)
     assert board()[0] == "done: 1 submission ranked (0 new, 1 reused)"
     with closing(sqlite3.connect(here / "dbs/school/school.sqlite")) as connection:
         connection.execute("UPDATE t SET n = 7 WHERE n = 3")
         connection.commit()
-    said, score = board()
-    assert said == "done: 1 submission ranked (1 new, 0 reused)"
+    shown, score = board()
+    assert shown == "done: 1 submission ranked (1 new, 0 reused)"
     assert round(score, 3) == 0.667
     other = shutil.copytree(here / "dbs", here / "other")
     words[words.index("dbs")] = other.name
     assert board()[0] == "done: 1 submission ranked (1 new, 0 reused)"
 
 
-def test_a_run_of_pairs_is_verified(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_pairs_is_verified(here: Path) -> None:
     """With --databases every row is run again, times are the run's word; a forged score is seen; without databases rows are left out."""
     about = [{"db_id": database, "difficulty": "simple"} for _, database in GOLD]
     (here / "dev.json").write_text(json.dumps(about))
     with_queries(QUERIES[0], "SELECT 7", "SELECT 1; SELECT 2")
     scored("--ves")
-    assert main(["verify", "out/0", "--databases", "dbs"]) == 0
-    assert "details.time_ratio not verified: of 1 row" in capsys.readouterr().out
+    assert "details.time_ratio not verified: of 1 row" in said("verify", "out/0", "--databases", "dbs")
     assert main(["verify", "out/0"]) == 4
     results = here / "out/0/results.jsonl"
     rows = [json.loads(line) for line in results.read_text().splitlines()]
@@ -363,8 +344,9 @@ def test_a_database_that_changes_while_a_run_is_on_leaves_nothing_behind(known: 
     assert lines() == second
 
 
-def test_a_query_that_was_stopped_is_asked_again(here: Path) -> None:
+def test_a_query_that_was_stopped_is_asked_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was too late on this machine today may be in time tomorrow, gold's query too."""
+    monkeypatch.setattr(limits, "WALL_TIMES", 10_000)
     write_gold((ENDLESS, "school"), ("SELECT 1", "school"))
     with_queries("SELECT 1", ENDLESS)
     first, second = (lines("--limit", "seconds=0.2", "--isolation", "process") for _ in range(2))

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from evalsuite.cli import main
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runs.worker_pool import set_up
 from evalsuite.sandbox.linux_layers import can_enter_namespaces, can_filter, landlock_version
 from evalsuite.sandbox.worker_sandbox import expected_features
-from tests.cli.test_run import text_gold, text_submission
+from tests.cli.test_run import said, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -161,9 +160,7 @@ def test_security_promises_exactly_these() -> None:
 
 
 @all_walls
-def test_a_run_names_the_sandbox_features_of_security_md(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_names_the_sandbox_features_of_security_md(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The words of SECURITY.md for Linux with every feature, and for none, are those of `receipt.isolation` and of the report."""
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     promised = re.findall(r"`(process[+\w]+|none)`", text.partition("`receipt.isolation`")[2].partition("lists them")[0])
@@ -172,8 +169,9 @@ def test_a_run_names_the_sandbox_features_of_security_md(
     text_gold(Path("gold"), q="yes")
     text_submission(Path("sub"), q="yes")
     for isolation, words in zip(("process", "none"), promised, strict=True):
-        assert main(["run", "sub", "--gold", "gold", "--isolation", isolation, "--out", isolation]) == 0
-        assert re.search(rf"\n isolation +{re.escape(words)}[\n:]", capsys.readouterr().out)
+        assert re.search(
+            rf"\n isolation +{re.escape(words)}[\n:]", said("run", "sub", "--gold", "gold", "--isolation", isolation, "--out", isolation)
+        )
         assert json.loads(Path(isolation, "run.json").read_text(encoding="utf-8"))["receipt"]["isolation"] == words
 
 

@@ -12,7 +12,7 @@ from evalsuite.core.types import Result
 from evalsuite.runs.corrected_scores import human_difference, human_score, keep_labels, labels_of, read_label_texts, write_labels
 from evalsuite.runs.run_folder import labels_path
 from tests.analysis.leaderboard import made
-from tests.cli.test_run import text_gold, text_submission
+from tests.cli.test_run import as_json, said, text_gold, text_submission
 from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -35,11 +35,11 @@ def test_the_score_by_people_covers_what_they_would_say_of_all(n_worlds: int) ->
     rng, covered, apart = random.Random(7), 0, 0.0
     for _ in range(n_worlds):
         judged, truth = _world(rng, 0.85)
-        said = human_score(judged, {f"q{at}": truth[at] for at in rng.sample(range(500), 100)})
-        assert said is not None
-        assert (said.n, said.n_others) == (100, 400)
-        covered += said.low <= 0.85 <= said.high
-        apart += abs(said.plain - 0.85) / n_worlds
+        estimate = human_score(judged, {f"q{at}": truth[at] for at in rng.sample(range(500), 100)})
+        assert estimate is not None
+        assert (estimate.n, estimate.n_others) == (100, 400)
+        covered += estimate.low <= 0.85 <= estimate.high
+        apart += abs(estimate.plain - 0.85) / n_worlds
     assert covered >= 0.93 * n_worlds
     assert apart > 0.08
 
@@ -54,18 +54,18 @@ def test_the_difference_by_people_covers_the_true_one(n_worlds: int) -> None:
         b = [_result(f"q{at}", t or float(rng.random() < 0.2)) for at, t in enumerate(truth_b)]
         places = rng.sample(range(500), 100)
         labels = tuple({f"q{at}": truth[at] for at in places} for truth in (truth_a, truth_b))
-        said = human_difference(list(zip(a, b, strict=True)), lambda result: result.score, (labels[0], labels[1]))
-        assert said is not None
-        covered += said.low <= 0.4 * 0.3 <= said.high
+        estimate = human_difference(list(zip(a, b, strict=True)), lambda result: result.score, (labels[0], labels[1]))
+        assert estimate is not None
+        covered += estimate.low <= 0.4 * 0.3 <= estimate.high
     assert covered >= 0.93 * n_worlds
 
 
 def test_what_was_not_handed_in_is_0_to_people_too() -> None:
     """Missing answers need no label, and what nobody judged is in neither mean."""
     results = [_result("a", 1), _result("b", 0), _result("c", 1), _result("d", 0.0, "missing"), _result("e", None, "unscored")]
-    said = human_score(results, {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0})
-    assert said is not None
-    assert (said.plain, said.estimate, said.n) == (0.5, 0.75, 3)
+    estimate = human_score(results, {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0})
+    assert estimate is not None
+    assert (estimate.plain, estimate.estimate, estimate.n) == (0.5, 0.75, 3)
     assert human_score(results, {"a": 1.0}) is None
 
 
@@ -75,7 +75,7 @@ def test_how_many_are_missing_is_uncertain_too(share: float) -> None:
     rng, held, n_worlds = random.Random(9), [0, 0, 0], 100
     for _ in range(n_worlds):
         status = {f"q{at}": "scored" if rng.random() < share else "missing" for at in range(40)}
-        right, wrong = ([_result(name, score * (said == "scored"), said) for name, said in status.items()] for score in (1.0, 0.0))
+        right, wrong = ([_result(name, score * (given == "scored"), given) for name, given in status.items()] for score in (1.0, 0.0))
         ones, zeros = dict.fromkeys(status, 1.0), dict.fromkeys(status, 0.0)
         up, down = list(zip(wrong, right, strict=True)), list(zip(right, wrong, strict=True))
         estimates = (
@@ -120,24 +120,19 @@ def make(folder: Path) -> None:
 runs = copy_of(make)
 
 
-def test_reports_and_comparisons_show_what_people_say(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_and_comparisons_show_what_people_say(runs: Path) -> None:
     """By `--labels`, or by the file beside the run, in every form; a file that says nothing of the run is refused."""
     (folder,) = (runs / ".evalsuite/runs").glob("*-a")
-    capsys.readouterr()
-    assert main(["report", "a"]) == 0
-    assert "by people" not in capsys.readouterr().out
+    assert "by people" not in said("report", "a")
     written = [word for name in ("r.html", "r.md", "r.json") for word in ("-o", name)]
     assert main(["report", "a", "--labels", "a_people.csv", *written]) == 0
-    assert main(["report", "a", "--labels", "a_people.csv"]) == 0
-    assert "by people" in (said := capsys.readouterr().out)
-    assert "by 6 labels and 6 without; uncorrected 50.0 %" in said
+    assert "by people" in (shown := said("report", "a", "--labels", "a_people.csv"))
+    assert "by 6 labels and 6 without; uncorrected 50.0 %" in shown
     assert all("by 6 labels and 6 without" in Path(name).read_text() for name in ("r.html", "r.md"))
     assert json.loads(Path("r.json").read_text())["people"]["n"] == 6
     folder.with_name(f"{folder.name}.labels.csv").write_text(Path("a_people.csv").read_text())
-    assert main(["report", "a"]) == 0
-    assert "by 6 labels" in capsys.readouterr().out
-    assert main(["compare", "a", "b", "--labels", "a_people.csv", "--labels", "b_people.csv", "--json"]) == 0
-    people = json.loads(capsys.readouterr().out)["candidates"][0]["people"]
+    assert "by 6 labels" in said("report", "a")
+    people = as_json("compare", "a", "b", "--labels", "a_people.csv", "--labels", "b_people.csv")["candidates"][0]["people"]
     assert people["n"] == 6
     assert people["plain"] == pytest.approx(4 / 12)
     assert people["low"] < people["estimate"] < people["high"]
@@ -148,18 +143,14 @@ def test_reports_and_comparisons_show_what_people_say(runs: Path, capsys: pytest
     Path("of_five.csv").write_text("instance_id,label\ncase_01,1\ncase_02,4\n")
     agree = ["runs", "agree", "a", "of_five.csv"]
     for command in (["report", "a", "--labels", "of_five.csv"], agree, [*agree, "--threshold", "3"]):
-        assert main(command) == 2
-        assert "of_five.csv:3: the label 4 is not from 0 to 1, as scores are" in capsys.readouterr().err
+        assert "of_five.csv:3: the label 4 is not from 0 to 1, as scores are" in said(*command, code=2)
 
 
-def test_run_keeps_its_labels_for_later_reports(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_keeps_its_labels_for_later_reports(runs: Path) -> None:
     """`run --labels` shows the score by people and puts the labels where report, compare and viewer look for them."""
     submission, gold = runs / ".evalsuite/suites/s/submissions/a", runs / ".evalsuite/suites/s/gold"
-    capsys.readouterr()
-    assert main(["run", str(submission), "--gold", str(gold), "--out", "here", "--labels", "a_people.csv"]) == 0
-    assert "by 6 labels" in capsys.readouterr().out
-    assert main(["report", "here"]) == 0
-    assert "by 6 labels" in capsys.readouterr().out
+    assert "by 6 labels" in said("run", str(submission), "--gold", str(gold), "--out", "here", "--labels", "a_people.csv")
+    assert "by 6 labels" in said("report", "here")
     assert main(["run", str(submission), "--gold", str(gold), "--labels", "nowhere.csv"]) == 2
 
 
@@ -172,9 +163,7 @@ def test_labels_that_stand_there_stay(tmp_path: Path) -> None:
     assert read_label_texts(beside) == {"a": ("0", ""), "b": ("", "look again"), "c": ("0.5", "half"), "e": ("1", "")}
 
 
-def test_labels_that_cannot_be_read_are_told_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_labels_that_cannot_be_read_are_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken file of labels beside a run costs the score by people alone, and the report says which file and line it is."""
     monkeypatch.chdir(tmp_path)
     gold, submission = text_gold(tmp_path / "gold", a="Paris", b="Rome"), text_submission(tmp_path / "sub", a="Paris", b="Bern")
@@ -182,23 +171,18 @@ def test_labels_that_cannot_be_read_are_told_of(
     assert main(["run", str(submission), "--gold", str(gold), "--out", str(folder), "--quiet"]) == 0
     labels_path(folder).write_text("instance_id,label\na,1\na,0\n")
     (tmp_path / "right.csv").write_text("instance_id,label\na,1\nb,0\n")
-    capsys.readouterr()
-    assert main(["report", str(folder)]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = " ".join(said("report", str(folder)).split())
     assert shown.count("the labels beside the run are not used") == 1
     assert "run.labels.csv:3: 'a' stands twice (one row for each instance, a file for each person)" in shown
-    assert main(["compare", str(folder), str(submission), "--json"]) == 0
-    (told,) = json.loads(capsys.readouterr().out)["warnings"]
+    (told,) = as_json("compare", str(folder), str(submission))["warnings"]
     assert told.startswith("run: the labels beside the run are not used: ")
     assert told.endswith("run.labels.csv:3: 'a' stands twice (one row for each instance, a file for each person)")
     for words in (["--reveal", "none"], ["--reveal", "class"]):
-        assert main(["compare", str(folder), str(submission), *words]) == 0
-        shown = capsys.readouterr().out
+        shown = said("compare", str(folder), str(submission), *words)
         assert "run: the labels beside the run are not used\n" in shown
         assert "twice" not in shown
     given = [word for _ in range(2) for word in ("--labels", str(tmp_path / "right.csv"))]
-    assert main(["compare", str(folder), str(submission), *given]) == 0
-    assert "not used" not in capsys.readouterr().out
+    assert "not used" not in said("compare", str(folder), str(submission), *given)
 
 
 def test_a_label_that_is_no_number_is_named_by_its_line(tmp_path: Path) -> None:

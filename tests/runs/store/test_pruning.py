@@ -15,7 +15,7 @@ from evalsuite.runs.history import find_runs, remove_run
 from evalsuite.runs.run_folder import RunFolder
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
-from tests.cli.test_run import text_gold, text_submission
+from tests.cli.test_run import said, text_gold, text_submission
 from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -57,17 +57,14 @@ def left(root: Path) -> list[str]:
     return [folder.name[14:] for folder in sorted(root.iterdir()) if folder.name[0] == "2"]
 
 
-def test_a_policy_is_shown_and_then_carried_out(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_policy_is_shown_and_then_carried_out(runs: Path) -> None:
     """The newest of each suite and model stay, the best and what has a tag too; nothing goes without --yes, and a day bounds what goes."""
     assert main(["runs", "tag", "20261101-000002-m", "--add", "paper", "--runs", str(runs)]) == 0
-    capsys.readouterr()
     words = ["runs", "prune", "--runs", str(runs), "--keep", "1"]
-    assert main([*words, "--before", "2026-11-02"]) == 0
-    shown = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    shown = [line.split()[0] for line in said(*words, "--before", "2026-11-02").splitlines()]
     assert shown == ["20261101-000000-m", "20261101-000003-m", "2"]
     assert len(left(runs)) == 7
-    assert main([*words, "--yes"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "deleted 3 runs"
+    assert said(*words, "--yes").splitlines()[-1] == "deleted 3 runs"
     assert left(runs) == ["1-m", "2-m", "5-m", "6-n"]
     assert main(["runs", "prune", "--runs", str(runs), "--keep", "0", "--drop-best", "--yes"]) == 0
     assert left(runs) == ["2-m"]
@@ -123,13 +120,11 @@ def test_a_damaged_run_is_one_line_and_the_others_go_on(damage: str, runs: Path,
     DAMAGE[damage](broken)
     (runs / "20261101-000003-m/tags.json").write_text('{"a": 1}')
     assert main(["runs", "list", "--runs", str(runs)]) == 0
-    said = capsys.readouterr()
-    assert len(said.out.splitlines()) == 6
-    assert "note: 20261101-000002-m: no run that can be read" in said.err
-    assert main(["sql", "SELECT count(*) FROM runs", "--runs", str(runs)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "6"
-    assert main(["runs", "show", broken.name, "--runs", str(runs)]) == 2
-    assert f"{broken.name} is a damaged run: " in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert len(told.out.splitlines()) == 6
+    assert "note: 20261101-000002-m: no run that can be read" in told.err
+    assert said("sql", "SELECT count(*) FROM runs", "--runs", str(runs)).splitlines()[-1] == "6"
+    assert f"{broken.name} is a damaged run: " in said("runs", "show", broken.name, "--runs", str(runs), code=2)
     main(["leaderboard", str(runs / "20261101-000001-m"), str(broken), "--runs", str(runs)])
     assert "internal error" not in capsys.readouterr().err
 

@@ -40,6 +40,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
 from evalsuite.stats.units import unit_details
 from tests.analysis.leaderboard import made
+from tests.cli.test_run import as_json, said
 from tests.conftest import copy_of
 from tests.properties import LETTERS, examples, is_full
 from tests.runs.made import write_file, write_sides
@@ -349,23 +350,19 @@ def runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place / "runs"
 
 
-def test_every_reader_of_a_run_has_them(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_reader_of_a_run_has_them(runs: Path) -> None:
     """compare, leaderboard, rescore and verify say of such a run what they say of one with whole lines."""
     assert (runs / "b" / UNITS).is_file()
     found = []
     for name in ("b", "whole"):
-        capsys.readouterr()
-        assert main(["compare", "runs/a", f"runs/{name}", "--json"]) == 0
-        candidate = json.loads(capsys.readouterr().out)["candidates"][0]
+        candidate = as_json("compare", "runs/a", f"runs/{name}")["candidates"][0]
         found.append((candidate["total"] | {"name": ""}, candidate["fields"]))
-        assert main(["leaderboard", "runs/a", f"runs/{name}", "--gold", "gold", "--json"]) == 0
-        board = json.loads(capsys.readouterr().out)
+        board = as_json("leaderboard", "runs/a", f"runs/{name}", "--gold", "gold")
         found[-1] += (board["n_units"], [row["interval"] for row in board["rows"]])
     assert found[0] == found[1]
     assert found[0][0]["n"] == 30
     assert main(["verify", "runs/b", "--isolation", "none"]) == 0
-    assert main(["rescore", "runs/b", "--isolation", "none"]) == 0
-    assert "0 of 1 verdicts changed" in capsys.readouterr().out
+    assert "0 of 1 verdicts changed" in said("rescore", "runs/b", "--isolation", "none")
     remove_run(one_run("b", runs))
     assert not (runs / "b").exists()
 
@@ -398,11 +395,10 @@ def test_units_of_others_are_parsed_in_a_worker(runs: Path, monkeypatch: pytest.
     assert main(["verify", "runs/b"]) == 0, capsys.readouterr()
     assert main(["leaderboard", "runs/b", "--receipts", "--gold", "gold", "--no-cache"]) == 0, capsys.readouterr()
     (runs / "b" / UNITS).write_bytes(b"PAR1" + b"\xff" * 99)
-    said = json.loads((runs / "b" / "run.json").read_text())
-    (runs / "b" / "run.json").write_text(seal(said, (runs / "b" / "results.jsonl").read_text(), units=units_digest(runs / "b")))
+    told = json.loads((runs / "b" / "run.json").read_text())
+    (runs / "b" / "run.json").write_text(seal(told, (runs / "b" / "results.jsonl").read_text(), units=units_digest(runs / "b")))
     capsys.readouterr()
-    assert main(["verify", "runs/b"]) == 1
-    assert "units.parquet" in capsys.readouterr().out
+    assert "units.parquet" in said("verify", "runs/b", code=1)
 
 
 def test_the_digest_of_units_is_that_of_their_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
