@@ -161,7 +161,9 @@ def test_what_this_machine_lacks_is_named_once(tmp_path: Path, monkeypatch: pyte
         ("its gold is a query, and no connection is configured for it", ("q",), False),
     ]
     assert all(need.mend for need in found)
-    told = check_gold(folder, isolation="none", jobs=1).to_json()
+    checked = check_gold(folder, isolation="none", jobs=1)
+    assert checked.failing_ids == ["t1"]
+    told = checked.to_json()
     assert {key: told[key] for key in ("n_instances", "n_checks", "n_tried", "official", "strict", "below", "by_the_day")} == {
         **{"n_instances": 16, "n_checks": 16, "n_tried": 13, "official": 12, "strict": 13, "below": ["t1"], "by_the_day": []}
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.analysis.gold_checks.suspects import _notes_of_fit, fit, log_odds_needed, outlook, value_of_review
+from evalsuite.analysis.gold_checks.suspects import GOLD, Posterior, _notes_of_fit, fit, log_odds_needed, outlook, value_of_review
 from tests.analysis.gold_checks.gold_worlds import N_WRONG, WORLDS, World
 from tests.conftest import ROOT
 
@@ -81,6 +81,12 @@ def test_copies_count_as_less_than_two() -> None:
     assert all(0.6 < share < 0.95 for share in copies.values())
     assert not fit(WORLDS["three wrong answers"].draw(0)[0]).copies
     assert [round(exp(log_odds_needed(n))) for n in (2, 6, 7, 8)] == [20, 20, 21, 28]
+
+
+def test_a_check_changes_one_verdict_at_least() -> None:
+    """Where no answer is gold's or the likeliest one, a check counts as if one verdict changed."""
+    wrong = Posterior(0.5, "b", {})
+    assert [value_of_review(votes, wrong) for votes in ({"x": "a"}, {"x": "a", "y": "b"}, {"x": "b", "y": GOLD})] == [0.5, 0.25, 0.5]
 
 
 def test_a_family_cannot_outvote_gold() -> None:
