@@ -111,7 +111,7 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
         (
             *("tests/scorers", "tests/trees", "tests/meta/test_scorer_table.py"),
             *(f"tests/compare/tables/test_{name}.py" for name in ("small_rules", "table_strict")),
-            *("tests/compare/texts/test_answers.py", "tests/readers/test_duckdb_views.py", "tests/sql/test_pairs.py"),
+            *("tests/compare/texts/test_values.py", "tests/readers/test_duckdb_views.py", "tests/sql/test_pairs.py"),
         ),
     ),
     "stats": ("stats/*.py", ("tests/stats", "tests/analysis/leaderboard", "tests/conformance/test_text_statistics.py")),

@@ -1,5 +1,7 @@
-"""What holds for every scorer of the table: it explains itself, gold against itself is right, junk never raises."""
+"""What every scorer of the table does, and what scorers say to the letter: both verdicts, reasons, flips, details, and problems."""
 
+import inspect
+import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -10,11 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalsuite
-from evalsuite.core.errors import FAULTS, FaultError
+from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError
 from evalsuite.core.registry import Scorer, check_parameters
-from evalsuite.core.types import Score
+from evalsuite.core.scores import SQLITE_CELLS
+from evalsuite.core.types import Score, Table
 from evalsuite.reports.score_text import help_of
 from evalsuite.scorers import SCORERS
+from evalsuite.scorers.judge.client import PROVIDERS
+from evalsuite.scorers.judge.transport import Request
+from evalsuite.scorers.metrics.rouge import stem
 from tests.duckdb_files import opened
 from tests.properties import LETTERS, examples
 
@@ -58,12 +64,9 @@ OF_ONE_FILE = ("condition_cols", "condition_tabs", "ignore_order", "ignore_order
 RUNS_CODE = ("python_unit_testing", "pass_at_k")
 # What a scorer reads -> how to make one answer that is gold itself.
 GOLD: dict[str, Callable[[Path], Any]] = {
-    "text": lambda _: "17.5",
-    "table": csv_file,
-    "tables": lambda folder: [csv_file(folder), csv_file(folder)],
-    "database": database,
+    "text": lambda _: "17.5", "table": csv_file, "tables": lambda folder: [csv_file(folder), csv_file(folder)], "database": database,
     "query": lambda folder: "SELECT day FROM sale" if sqlite(folder).exists() else "",
-}
+}  # fmt: skip
 
 
 def as_parameter(value: Any) -> Any:
@@ -122,18 +125,11 @@ def test_gold_is_right(entry: Scorer, folder: Path, monkeypatch: pytest.MonkeyPa
     answer = GOLD[entry.marker.reads](folder) if entry.marker.reads != "tree" else help_of(entry).example["parameters"]["gold"]
     given = {"gold": as_parameter(answer)} if "gold" in entry.parameters else {}
     score = evalsuite.score(entry.name, answer, allow_programs=True, **options(entry), **given)
-    if is_compared(entry):
+    # What compares with gold has no default for it.
+    if "gold" in entry.parameters and entry.parameters["gold"].default is inspect.Parameter.empty:
         assert (score.official, score.strict, score.flip, score.fault, score.strict_fault) == (1, 1, "", None, None)
     else:
         assert holds_the_contract(score)
-
-
-def is_compared(entry: Scorer) -> bool:
-    """Whether the scorer compares the answer with gold: then gold has no default."""
-    import inspect
-
-    gold = entry.parameters.get("gold")
-    return gold is not None and gold.default is inspect.Parameter.empty
 
 
 def holds_the_contract(score: Score) -> bool:
@@ -167,3 +163,89 @@ def test_any_file_gets_a_score_or_a_fault(name: str, junk: str, folder: Path, tm
         score = Score(official=0, strict=0, reason=FAULTS[error.fault.code].message)
     assert holds_the_contract(score)
     assert (score.official, score.strict) == (0, 0)
+
+
+TABLE = Path(__file__).with_name("scores.txt")
+OF_TREES = ("n_records", "n_rows", "n_wrong", "n_repaired", "warnings", "per_type", "counts", "margin")
+
+
+def rounded(value: Any) -> Any:
+    """Numbers with six decimals, at any depth."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(item) for item in value]
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def said_of(score: Score) -> list[Any]:
+    """Verdicts, reasons, flip and faults."""
+    faults = [fault and fault.code for fault in (score.fault, score.strict_fault)]
+    return [score.official, score.strict, score.reason, score.strict_reason, score.flip, *faults]
+
+
+def result_of(header: list[str], rows: list[list[Any]]) -> Table:
+    """The result of a query."""
+    columns = tuple(tuple(row[at] for row in rows) for at in range(len(header)))
+    return Table(header=tuple(header), columns=columns, n_rows=len(rows), types=(SQLITE_CELLS,) * len(header))
+
+
+def score_tree(name: str, answer: Any, parameters: Any) -> list[Any]:
+    """What a scorer of trees says."""
+    score = SCORERS.load(name).function(answer, **parameters)
+    details = {key: score.details[key] for key in OF_TREES if key in score.details}
+    return [*said_of(score), details, score.details.get("units", {}).get("scores")]
+
+
+def score_query(gold: str, answers: Any, golds: Any, evaluator: str) -> list[Any]:
+    """What `sql_match` says of results."""
+    results = [result_of(*each) for each in answers], [result_of(*each) for each in golds]
+    score = SCORERS.load("sql_match").score(results, gold=gold, database="d", evaluator=evaluator)
+    return [*said_of(score), score.details["soft_f1"]]
+
+
+def check(name: str, parameters: Any) -> list[Any]:
+    """The problems of parameters, with the rules that they block."""
+    problems = check_parameters(SCORERS.load(name), parameters)
+    return [[each.code, each.message, each.hint, sorted(each.blocks)] for each in problems]
+
+
+def make_requests(name: str, requests: Any, addresses: list[str]) -> Any:
+    """The bodies of requests to a provider, where they go, and its headers."""
+    provider = PROVIDERS[name].load()
+    bodies = [provider.body(Request(model=model, messages=tuple(messages), parameters=each)) for model, messages, each in requests]
+    return [bodies, [provider.address(base, "m/1") for base in addresses], provider.key_header, dict(provider.headers), provider.limit_key]
+
+
+def read_reply(name: str, data: Any) -> Any:
+    """The reply in what a provider sends."""
+    reply = PROVIDERS[name].load().reply(json.dumps(data).encode())
+    return reply and reply.to_json()
+
+
+SAY = {
+    "score": lambda name, answer, how: [*said_of(score := SCORERS.load(name).score(answer, **how)), dict(score.details)],
+    "trees": score_tree, "queries": score_query, "problems": check,
+    "defaults": lambda name: {key: each.default for key, each in SCORERS.load(name).parameters.items()},
+}  # fmt: skip
+SAY |= {"requests": make_requests, "replies": read_reply, "lines": lambda name, data: PROVIDERS[name].load().batches.line(data)}
+
+
+@pytest.mark.parametrize("section", SAY)
+def test_what_is_said(section: str) -> None:
+    """Of each input of the table: verdicts and reasons under both rules with the details, or the problems, or the error."""
+    text = TABLE.read_text(encoding="utf-8").partition(f"\n[{section}]\n")[2].partition("\n\n[")[0]
+    for source, expected in zip(*[iter(text.splitlines())] * 2, strict=True):
+        try:
+            found = "=> " + json.dumps(rounded(SAY[section](*json.loads(source))), ensure_ascii=False, default=lambda _: "needed")
+        except FaultError as error:
+            found = f"=> ! {error.side} {error.fault.code}: {error.fault.detail}"
+        except (EvalsuiteError, ValueError, TypeError, KeyError) as error:
+            found = f"=> ! {type(error).__name__}: {error}"
+        assert found == expected, source
+
+
+def test_stems_of_porter_s_examples() -> None:
+    """Each rule with and without its condition, and the exceptions of nltk."""
+    pairs = TABLE.read_text(encoding="utf-8").partition("\n[stems]\n")[2].split()
+    assert [stem(word) for word in pairs[::2]] == pairs[1::2]

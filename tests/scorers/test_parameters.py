@@ -138,10 +138,8 @@ def test_a_file_in_another_form_is_named(header: str, delimiter: str, hint: str)
 
 OF_GOLD = "id,name,active,note\n1,Oslo,True,\n2,Rome,False,x\n"
 DRAWN, LINES, FIRST = (
-    "the file begins like a table drawn with lines",
-    "the file begins like `name = value`",
-    "the first line, which is read",
-)
+    "the file begins like a table drawn with lines", "the file begins like `name = value`", "the first line, which is read",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "hint"), [
@@ -180,8 +178,7 @@ def test_rows_longer_than_the_header_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "gold", "options"),
-    [("6", "5", {"abs_tol": 1}), ("105", "100", {"rel_tol": 0.05}), ("17.5%", "0.175", {"percentage": True})],
+    ("cell", "gold", "options"), [("6", "5", {"abs_tol": 1}), ("105", "100", {"rel_tol": 0.05}), ("17.5%", "0.175", {"percentage": True})]
 )
 def test_tolerances_of_tables(cell: str, gold: str, options: dict[str, Any]) -> None:
     """For one table, for each of several and for those of a database; a database has no percent signs."""
@@ -441,24 +438,17 @@ def test_gold_of_which_nothing_can_be_compared() -> None:
 
 PARTS = [{"exact_match": {}, "weight": 1}, {"f1": {}, "weight": 3}]
 SCORES: list[tuple[str, str, dict[str, Any], float]] = [
-    ("exact_match", "paris", {"gold": ["Rome", "Paris"], "ignore_case": True}, 1),
-    ("f1", "a big cat", {"gold": "cat"}, 2 / 3),
-    ("bleu", "the cat", {"gold": "the cat"}, 1),
-    ("chrf", "the cat", {"gold": "the cat"}, 1),
-    ("ter", "a b c d", {"gold": "a b c e", "scale": [0, 100]}, 0.75),
-    ("rouge", "a b", {"gold": "a c", "kind": "rouge1"}, 0.5),
-    ("rouge", "b a", {"gold": "a b"}, 0.5),
-    ("levenshtein", "kitten", {"gold": "sitting"}, 4 / 7),
-    ("levenshtein_distance", "kitten", {"gold": "sitting", "scale": [0, 6]}, 0.5),
-    ("jaro_winkler", "same", {"gold": "same"}, 1),
-    ("word_count_match", "one two", {"gold": "a b c d"}, 0.5),
-    ("readability", "Go. Stop now. The cat sat down.", {"scale": [0, 100]}, 1),
-    ("hedging_language", "As an AI language model, I cannot", {}, 0),
-    ("pass_at_k", "x = 2", {"gold": "assert x == 1", "k": 2}, 0),
+    ("exact_match", "paris", {"gold": ["Rome", "Paris"], "ignore_case": True}, 1), ("f1", "a big cat", {"gold": "cat"}, 2 / 3),
+    ("bleu", "the cat", {"gold": "the cat"}, 1), ("chrf", "the cat", {"gold": "the cat"}, 1),
+    ("ter", "a b c d", {"gold": "a b c e", "scale": [0, 100]}, 0.75), ("rouge", "a b", {"gold": "a c", "kind": "rouge1"}, 0.5),
+    ("rouge", "b a", {"gold": "a b"}, 0.5), ("levenshtein", "kitten", {"gold": "sitting"}, 4 / 7),
+    ("levenshtein_distance", "kitten", {"gold": "sitting", "scale": [0, 6]}, 0.5), ("jaro_winkler", "same", {"gold": "same"}, 1),
+    ("word_count_match", "one two", {"gold": "a b c d"}, 0.5), ("readability", "Go. Stop now. The cat sat down.", {"scale": [0, 100]}, 1),
+    ("hedging_language", "As an AI language model, I cannot", {}, 0), ("pass_at_k", "x = 2", {"gold": "assert x == 1", "k": 2}, 0),
     ("composite", "a big cat", {"gold": "cat", "parts": PARTS}, 0.5),
     ("composite", "a big cat", {"gold": "cat", "parts": ["exact_match", {"exact_match": {}}, {"f1": {}, "weight": 6}]}, 0.5),
     ("composite", "a b", {"gold": "a c", "parts": [{"rouge": {"kind": "rouge1"}}]}, 0.5),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [name for name in METRICS if name in SCORERS.bundled])

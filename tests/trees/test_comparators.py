@@ -129,10 +129,8 @@ AT_LEAST, TOLERANCE = "{!r} must be a number of at least 0", "'tolerance' must b
 LIST, LISTS, TEXT = "{!r} must be a list of texts", "'groups' must be a list of lists", "{!r} must be a text"
 LOCALE = "unknown locale 'xx': one of cs, da, de, en, es, fi, fr, it, ja, ko, nb, nl, pl, pt, ru, sv, zh, or with a region"
 UNIT, PATTERN, VALUES = (
-    'unit {!r} must be [factor, unit], such as [201.168, "m"]',
-    "'pattern' is not a pattern",
-    "a list 'values' is needed",
-)
+    'unit {!r} must be [factor, unit], such as [201.168, "m"]', "'pattern' is not a pattern", "a list 'values' is needed",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "key", "fine", "wrong", "problem"), [
@@ -442,18 +440,8 @@ def test_a_semantic_comparator() -> None:
     assert fault.detail == "judge of semantic gave int, expected a list"
 
 
-def test_a_judge_for_tests() -> None:
-    """The table goes first, then the default, then equality as trimmed lower case; other values are compared as sorted JSON."""
-    judge = FakeJudge({("a", "b"): 0.75, ('{"x": 1, "y": 2}', "[1]"): 1.0})
-    items = [JudgeItem("p", *pair) for pair in (("a", "b"), (" A ", "a"), ("a", "c"), ({"y": 2, "x": 1}, [1]), (1, "1"))]
-    assert judge.judge_batch(items) == [0.75, 1.0, 0.0, 1.0, 1.0]
-    assert judge.calls == [items]
-    assert FakeJudge({("a", "b"): 0.75}, 0.5).judge_batch(items[:3]) == [0.75, 0.5, 0.5]
-    assert FakeJudge(default_score=0.0).judge_batch(items[1:2]) == [0.0]
-
-
 def test_a_judge_of_prompts() -> None:
-    """Each pair is sent once, with its place; a pair without a verdict is sent again; a template needs the place of the pairs."""
+    """Pairs are sent once, those without a verdict again; a template needs their place. That for tests has a table, a default, equality."""
     prompts: list[str] = []
     replies = iter(['{"results": [1, "x"]}', '{"results": [0]}'])
 
@@ -472,6 +460,12 @@ def test_a_judge_of_prompts() -> None:
     with pytest.raises(ValueError, match=r"the template must contain \{pairs\}"):
         PromptJudge(ask, template="pairs")
     assert "In doubt say 0" in PromptJudge(ask).template
+    judge = FakeJudge({("a", "b"): 0.75, ('{"x": 1, "y": 2}', "[1]"): 1.0})
+    items = [JudgeItem("p", *pair) for pair in (("a", "b"), (" A ", "a"), ("a", "c"), ({"y": 2, "x": 1}, [1]), (1, "1"))]
+    assert judge.judge_batch(items) == [0.75, 1.0, 0.0, 1.0, 1.0]
+    assert judge.calls == [items]
+    assert FakeJudge({("a", "b"): 0.75}, 0.5).judge_batch(items[:3]) == [0.75, 0.5, 0.5]
+    assert FakeJudge(default_score=0.0).judge_batch(items[1:2]) == [0.0]
 
 
 @pytest.mark.parametrize(("reply", "scores"), [

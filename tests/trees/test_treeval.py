@@ -33,6 +33,7 @@ from evalsuite.trees.treeval import TreevalResult
 from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, nearly_equal, normalise
 from tests.properties import examples
 from tests.scorers.metrics.hash_embedder import HashEmbedder
+from tests.trees.test_xeval import rounded
 
 TABLE = Path(__file__).with_name("treeval.txt")
 EXACT = dict.fromkeys(("string", "integer", "number", "boolean", "()"), "exact_match")
@@ -78,7 +79,7 @@ def scored(schema: dict[str, Any], predictions: list[Any], references: list[Any]
     (INTEGERS, [{"a": [None]}], [{"a": [None, 1]}], (1, 1, 1, 1, 0, 0), 2 / 3),
 ])  # fmt: skip
 def test_numbered_examples(schema: Any, predictions: Any, references: Any, counts: tuple[int, ...], expected: float) -> None:
-    """Examples 1 to 7: the six counters and the scored."""
+    """Examples 1 to 7: the six counters and the score."""
     found = scored(schema, predictions, references)
     assert tuple(found.counts) == counts
     assert found.score == pytest.approx(expected, abs=1e-9)
@@ -137,12 +138,9 @@ def test_refused() -> None:
 
 
 SCHEMA = {
-    "s": "string",
-    "n": "number",
-    "c": ["red", "blue"],
-    "o": {"i": "integer", "t": ["string"]},
+    "s": "string", "n": "number", "c": ["red", "blue"], "o": {"i": "integer", "t": ["string"]},
     "l": [{"i": "integer", "s": "string", "o": {"b": "boolean"}, "t": ["integer"], "d": [{"s": "string", "t": ["string"]}]}],
-}
+}  # fmt: skip
 TEXT, NUMBER = st.sampled_from(["", "a", "ab", "b", "ba"]), st.sampled_from([0, 1, 2, 1.5])
 
 
@@ -170,7 +168,7 @@ ANY_JSON = st.recursive(
 @examples(60)
 @given(batch=st.lists(st.tuples(GOLD, ANY_JSON | GOLD), min_size=1, max_size=4))
 def test_the_batch_has_no_order(batch: list[tuple[Any, Any]]) -> None:
-    """Records in another order give the same numbers; whatever is predicted, the scored is in [0, 1] in both modes."""
+    """Records in another order give the same numbers; whatever is predicted, the score is in [0, 1] in both modes; a copy scores 1."""
     golds, gots = [gold for gold, _ in batch], [got for _, got in batch]
     one = treeval_score(gots, golds, SCHEMA)
     other = treeval_score(gots[::-1], golds[::-1], SCHEMA)
@@ -178,6 +176,9 @@ def test_the_batch_has_no_order(batch: list[tuple[Any, Any]]) -> None:
     assert other.summary == one.summary
     assert other.tree == one.tree
     assert 0 <= treeval_score(gots, golds, SCHEMA, compat=True).score <= 1
+    copied = treeval_score(json.loads(json.dumps(golds)), golds, SCHEMA)
+    assert copied.score == 1
+    assert {row.status for row in copied.rows} <= {"match", "both_null"}
 
 
 def test_rows_are_a_sequence() -> None:
@@ -189,15 +190,6 @@ def test_rows_are_a_sequence() -> None:
     assert copy.copy(made[0]) == list(made[0])
     invented = treeval_score([{"a": 1}], [{"a": None}], {"a": "integer"}).rows
     assert invented == [(0, "a", "hallucination", None, 1, 0.0, None, None, "")]
-
-
-@examples(60)
-@given(golds=st.lists(GOLD, min_size=1, max_size=3))
-def test_a_copy_is_perfect(golds: list[Any]) -> None:
-    """Predicting the references exactly scores 1, and every row agrees."""
-    found = treeval_score(json.loads(json.dumps(golds)), golds, SCHEMA)
-    assert found.score == 1
-    assert {row.status for row in found.rows} <= {"match", "both_null"}
 
 
 @examples(60)
@@ -237,7 +229,7 @@ def turned(source: random.Random, value: Any) -> Any:
 
 @pytest.mark.parametrize("n", [20, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_no_order_matters(n: int) -> None:
-    """Random batches with the records, keys and items in any order: the same counters, scored and means, to the last digit."""
+    """Random batches with the records, keys and items in any order: the same counters, score and means, to the last digit."""
     source = random.Random(n)
     for _ in range(n):
         records = [(made(source, LISTS), made(source, LISTS)) for _ in range(source.randrange(1, 4))]
@@ -263,11 +255,6 @@ def test_records_of_every_kind() -> None:
             said = [rounded(result.score), [*map(int, result.counts)], means, types, result.reference_raises if compat else rows]
             found.append("=> " + json.dumps(said))
         assert found == expected, source
-
-
-def rounded(value: float | None) -> float | None:
-    """Six decimals."""
-    return None if value is None else round(value, 6)
 
 
 def test_rates_of_nothing() -> None:
@@ -321,23 +308,17 @@ def test_exact_match(reference: object, prediction: object, near: bool, equal: b
 
 
 def test_create_tree_metrics() -> None:
-    """Leaf entries add to the type's metrics, or replace them; arrays take the metrics of their items."""
+    """Leaf entries add to the type's metrics, or replace them; arrays take those of their items; the default ones are the sound ones."""
     schema = {"a": "string", "b": ["x", "y"], "c": [{"d": "string", "e": ["integer"]}]}
     types = {"string": ["levenshtein"], "integer": "exact_match", (): {"exact_match"}}
     leaves = {"c": {"d": "exact_match"}}
     both = {"levenshtein", "exact_match"}
     assert create_tree_metrics(schema, leaves, types) == {
-        "a": {"levenshtein"},
-        "b": {"exact_match"},
-        "c": {"d": both, "e": {"exact_match"}},
-    }
+        "a": {"levenshtein"}, "b": {"exact_match"}, "c": {"d": both, "e": {"exact_match"}},
+    }  # fmt: skip
     assert create_tree_metrics(schema, leaves, types, exclusive=True)["c"]["d"] == {"exact_match"}
     with pytest.raises(ValueError, match="reserved"):
         create_tree_metrics({"a": "string"}, {"a": "f1_node"}, types)
-
-
-def test_the_default_metrics_are_the_sound_ones() -> None:
-    """By the types of the schema, each with its object."""
     chosen, metrics = create_treeval_score_default_tree_metrics({"a": "string", "b": ["x", "y"], "c": [{"d": "boolean"}]})
     assert chosen == {"a": {"levenshtein"}, "b": {"exact_match"}, "c": {"d": {"boolean_accuracy"}}}
     assert metrics == {
@@ -484,10 +465,8 @@ def test_ranges_and_directions_of_metrics() -> None:
     assert calls == [("a", "a"), (1, "a"), (True, "a")]
     assert counted.scores([], []).shape == Levenshtein().scores([], []).shape == (0,)
     assert (counted.matrix([], ["a"]).shape, Levenshtein().matrix([], ["a"]).shape, ExactMatch().matrix(["a"], []).shape) == (
-        (0, 1),
-        (0, 1),
-        (1, 0),
-    )
+        (0, 1), (0, 1), (1, 0),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -198,8 +198,15 @@ def test_dbt_does_not_die_of_a_null() -> None:
     assert match_database({"t": wrong}, {"t": copy}, reference="dbt").reason.endswith("1 of 2 cells differ, first at row 1: empty vs 4)")
 
 
-def test_what_keeps_a_check_from_being_judged() -> None:
-    """Gold without the table, a name in need of quotes, a gold view and lists of another length leave the verdict open."""
+def test_what_a_submission_can_lack() -> None:
+    """A missing table and a view are 0 with their code, whatever the other tables say; what gold lacks leaves the verdict open."""
+    table, _ = fetch(["INTEGER"], [["1"]])
+    missing = match_database({"a": table}, {"a": table, "b": table})
+    assert (missing.official, missing.reason) == (0, "table 'b': MISSING_TABLE: the database lacks a table")
+    view = match_database({"a": Fault(code="NOT_A_TABLE")}, {"a": table})
+    assert (view.official, view.reason) == (0, "table 'a': NOT_A_TABLE: found a view, expected a table")
+    other, _ = fetch(["INTEGER"], [["2"]])
+    assert duckdb_match({"É": other, "é": other}, gold={"É": table, "é": other}).details["table"] == "É"
     table, _ = fetch(["INTEGER"], [["1"]])
     view = Fault(code="NOT_A_TABLE")
     own = {"t": table}
@@ -209,17 +216,6 @@ def test_what_keeps_a_check_from_being_judged() -> None:
     ):  # fmt: skip
         score = match_database(answer, gold, **options)  # type: ignore[arg-type]
         assert (score.official, score.fault is not None) == (None, True)
-
-
-def test_what_a_submission_can_lack() -> None:
-    """A missing table and a view are 0 with their code in the reason, whatever the other tables say."""
-    table, _ = fetch(["INTEGER"], [["1"]])
-    missing = match_database({"a": table}, {"a": table, "b": table})
-    assert (missing.official, missing.reason) == (0, "table 'b': MISSING_TABLE: the database lacks a table")
-    view = match_database({"a": Fault(code="NOT_A_TABLE")}, {"a": table})
-    assert (view.official, view.reason) == (0, "table 'a': NOT_A_TABLE: found a view, expected a table")
-    other, _ = fetch(["INTEGER"], [["2"]])
-    assert duckdb_match({"É": other, "é": other}, gold={"É": table, "é": other}).details["table"] == "É"
 
 
 @pytest.mark.parametrize(("type_", "cells"), [

@@ -99,14 +99,10 @@ def run(scorer: str, prediction: Any, **parameters: Any) -> Score:
 OPTIONS = st.fixed_dictionaries(
     {},
     optional={
-        "ignore_order": st.sampled_from([True, False, [False], [True]]),
-        "order_by": st.just([0]),
-        "percentage": st.booleans(),
-        "abs_tol": st.just(0.5),
-        "rel_tol": st.just(0.01),
-        "labels": st.just("ignore"),
+        "ignore_order": st.sampled_from([True, False, [False], [True]]), "order_by": st.just([0]), "percentage": st.booleans(),
+        "abs_tol": st.just(0.5), "rel_tol": st.just(0.01), "labels": st.just("ignore"),
     },
-)
+)  # fmt: skip
 
 
 @st.composite
@@ -183,13 +179,10 @@ def natively(table: Table) -> Table:
 NUMBER_OPTIONS = st.fixed_dictionaries(
     {},
     optional={
-        "percentage": st.booleans(),
-        "conj": st.sampled_from(["and", "or"]),
-        "abs_tol": st.just(0.5),
-        "rel_tol": st.just(0.01),
+        "percentage": st.booleans(), "conj": st.sampled_from(["and", "or"]), "abs_tol": st.just(0.5), "rel_tol": st.just(0.01),
         "exclude": st.just(["or"]),
     },
-)
+)  # fmt: skip
 NUMBERS = st.tuples(
     st.one_of(st.lists(st.sampled_from(SAID), min_size=1, max_size=5).map("".join), test_values.numbers()),
     st.one_of(st.sampled_from(GOLDS), st.lists(st.sampled_from(GOLDS), min_size=1, max_size=3), test_values.numbers()),
@@ -201,11 +194,7 @@ TEXTS = st.tuples(
     st.lists(st.sampled_from(PIECES), max_size=5).map("".join),
     st.one_of(st.sampled_from(WORDS), st.lists(st.sampled_from(WORDS), min_size=1, max_size=2)),
     st.fixed_dictionaries(
-        {},
-        optional={
-            "conj": st.sampled_from(["and", "or"]),
-            "exclude": st.lists(st.sampled_from([*WORDS, "or"]), max_size=2),
-        },
+        {}, optional={"conj": st.sampled_from(["and", "or"]), "exclude": st.lists(st.sampled_from([*WORDS, "or"]), max_size=2)}
     ),
 )
 

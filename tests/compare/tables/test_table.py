@@ -296,13 +296,7 @@ LETTERS = st.integers(0, 3).flatmap(
     layout=st.sampled_from(["lite", "snow"]), copied=st.booleans(),
 )  # fmt: skip
 def test_the_model_agrees(
-    predicted: list[list[str]],
-    golds: list[list[list[str]]],
-    columns: Any,
-    ignore_order: bool,
-    alone: bool,
-    layout: str,
-    copied: bool,
+    predicted: list[list[str]], golds: list[list[list[str]]], columns: Any, ignore_order: bool, alone: bool, layout: str, copied: bool
 ) -> None:
     """On any tables and any shape of `condition_cols` the score is the plain model's, and nothing raises."""
     golds = golds[:1] if alone else golds

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.compare import row_multisets
@@ -156,29 +156,6 @@ def test_rows_decide_the_reading_of_percent_signs() -> None:
     cells = [["1250%", "0.125", "12.5"], ["a", "b", "c"]], [["0.125", "12.5", "1250%"], ["b", "a", "c"]]
     mixed = [table(columns, 3) for columns in cells]
     assert judge_table(mixed[1], mixed[0], Terms(percentage=True), ignore_order=True).value == 1
-
-
-@examples(150)
-@given(cases(), st.randoms(use_true_random=False))
-def test_the_order_of_rows_says_nothing_where_it_is_ignored(case: tuple[list[list[str]], list[list[str]]], random) -> None:  # type: ignore[no-untyped-def]
-    """Moving whole rows of either side changes no verdict."""
-    gold, predicted = case
-    rows = random.sample(range(len(gold[0])), len(gold[0]))
-    moved = [[column[row] for row in rows] for column in predicted]
-    assert strict(gold, moved, False) == strict(gold, predicted, False)
-    moved_gold = [[column[row] for row in rows] for column in gold]
-    assert strict(moved_gold, predicted, False) == strict(gold, predicted, False)
-
-
-@examples(150)
-@given(cases(), st.booleans(), st.data())
-def test_a_further_column_never_spoils_an_answer(case: tuple[list[list[str]], list[list[str]]], ordered: bool, data: st.DataObject) -> None:
-    """Where the needed columns are there, adding one keeps the 1."""
-    gold, predicted = case
-    assume(strict(gold, predicted, ordered) == 1)
-    further = [data.draw(st.sampled_from(gold[0] + NEAR[:3])) for _ in gold[0]]
-    at = data.draw(st.integers(0, len(predicted)))
-    assert strict(gold, [*predicted[:at], further, *predicted[at:]], ordered) == 1
 
 
 def at_the_limit(drawn: Random, tolerance: Tolerance) -> tuple[str, str]:
@@ -340,36 +317,11 @@ def test_long_chains_of_moves_need_no_recursion() -> None:
 
 
 CELLS = """
-12345678.90|12346900.15|0
-20230115.0|20231231.0|0
-20230115.0|20230115|1
-1234.5|1234.56|0
-1234.56|1234.5601|1
-1234.56|1234.6|0
-2604.2362912|2604.24|1
-2604.24|2604.2362912|1
-2604.2362912|2604.23|0
-12.5|12.4961|1
-12.496|12.5|1
-12.5|12.54|0
-19.998|20|1
-19.6|20|0
-0.1249|0.12|1
-0.1249|0.1|0
-0.0463|0.05|0
-0.0463|0.046|1
-0.004|0|0
-0|0.004|0
-0.0|5.5e-17|1
-0.3|0.30000000000000004|1
-7|7.0000000000000009|1
-7|7.004|0
-12345678901|12345678902|0
-12345678901|1.2345678901e10|1
-12.349|12.34|0
-1234567|1,234,567|1
-12.5|$12.50|1
-12.5|12.5%|0
+12345678.90|12346900.15|0  20230115.0|20231231.0|0  20230115.0|20230115|1  1234.5|1234.56|0  1234.56|1234.5601|1  1234.56|1234.6|0
+2604.2362912|2604.24|1  2604.24|2604.2362912|1  2604.2362912|2604.23|0  12.5|12.4961|1  12.496|12.5|1  12.5|12.54|0  19.998|20|1
+19.6|20|0  0.1249|0.12|1  0.1249|0.1|0  0.0463|0.05|0  0.0463|0.046|1  0.004|0|0  0|0.004|0  0.0|5.5e-17|1  0.3|0.30000000000000004|1
+7|7.0000000000000009|1  7|7.004|0  12345678901|12345678902|0  12345678901|1.2345678901e10|1  12.349|12.34|0  1234567|1,234,567|1
+12.5|$12.50|1  12.5|12.5%|0
 """
 TABLES = """
 city,min,max; Oslo,-9,21|city,min,max; Oslo,21,-9|0
@@ -379,57 +331,21 @@ city,min,max; Oslo,-9,21|city,lowest,highest; Oslo,-9,21|1
 f0_,f1_; 1,2|f1_,f0_; 1,2|1
 """
 NUMBERS = """
-20230102|20230101|0
-1234567|1234568|0
-10000000|9999999|0
-19.6|20|0
-17.49|17|0
-17.49|17.5|1
-3.14159|3.1|1
-3.14159|3|0
-0.3333|0.33|1
-1234.56|1,235|1
-1234.56|1,230|0
-2604.2362912|2,604.24|1
-17.5|17.51|0
-42|41.97|0
-42|42.0|1
-42|`4²`|0
-42|④②|0
-42|A-0 ... A-9499|0
-3|3rd of 20|1
-2|1st, 2nd or 3rd|0
-4|GPT-4|0
-7|At 10:30: 7|1
-42|In 2019: 42|1
-42|42 or 43|0
+20230102|20230101|0  1234567|1234568|0  10000000|9999999|0  19.6|20|0  17.49|17|0  17.49|17.5|1  3.14159|3.1|1  3.14159|3|0  0.3333|0.33|1
+1234.56|1,235|1  1234.56|1,230|0  2604.2362912|2,604.24|1  17.5|17.51|0  42|41.97|0  42|42.0|1  42|`4²`|0  42|④②|0  42|A-0 ... A-9499|0
+3|3rd of 20|1  2|1st, 2nd or 3rd|0  4|GPT-4|0  7|At 10:30: 7|1  42|In 2019: 42|1  42|42 or 43|0
 """
 TEXTS = """
-10|-10|0
-10|10,000|0
-10|10:30|0
-10|10/12/2020|0
-10|10-12|0
-10|10 000|0
-10|10.0|1
-10|$10.|1
-10|**10**, 20|1
-C|C++|0
-C|C.|1
-R|R&D|0
-Paris|Paris's|1
-Paris|anti-Paris|0
-Paris|Par`U+200B`is|1
-York (not New York)|New-York|0
-York (not New York)|York|1
+10|-10|0  10|10,000|0  10|10:30|0  10|10/12/2020|0  10|10-12|0  10|10 000|0  10|10.0|1  10|$10.|1  10|**10**, 20|1  C|C++|0  C|C.|1
+R|R&D|0  Paris|Paris's|1  Paris|anti-Paris|0  Paris|Par`U+200B`is|1  York (not New York)|New-York|0  York (not New York)|York|1
 York (not Lima)|York, L`U+0336`ima|0
 """
 SPEC = ROOT.parent / "shared" / "specs" / "strict.md"
 
 
 def lines(block: str) -> list[list[str]]:
-    """The fields of each line of a block."""
-    return [line.split("|") for line in block.strip().splitlines()]
+    """The fields of each case of a block; cases of a line are two spaces apart."""
+    return [case.split("|") for case in re.split(r"\n|  ", block.strip())]
 
 
 def strict_value(scorer: str, prediction: Any, **parameters: Any) -> float | None:
@@ -440,15 +356,9 @@ def strict_value(scorer: str, prediction: Any, **parameters: Any) -> float | Non
     return score.strict
 
 
-def written_table(header: str, *rows: str) -> Table:
-    """A table of text as a reader hands it over."""
-    names, cells = header.split(","), [row.split(",") for row in rows]
-    return Table(header=tuple(names), columns=tuple(map(list, zip(*cells, strict=True))), n_rows=len(cells))
-
-
-def column(*cells: Any, types: str | None = None) -> Table:
-    """A table of one column; with a type, as a database holds it."""
-    return Table(header=("v",), columns=(list(cells),), n_rows=len(cells), types=None if types is None else (types,))
+def column(*cells: Any) -> Table:
+    """A table of one column."""
+    return Table(header=("v",), columns=(list(cells),), n_rows=len(cells))
 
 
 @pytest.mark.parametrize("ignore_order", [False, True])
@@ -464,7 +374,8 @@ def test_cells(ignore_order: bool) -> None:
 @pytest.mark.parametrize("ignore_order", [False, True])
 def test_tables(gold: str, predicted: str, expected: str, ignore_order: bool) -> None:
     """Labels that the values contradict, and labels that say nothing."""
-    sides = [written_table(*text.split("; ")) for text in (gold, predicted)]
+    parts = [[line.split(",") for line in text.split("; ")] for text in (gold, predicted)]
+    sides = [Table(header=tuple(names), columns=tuple([cell] for cell in cells), n_rows=1) for names, cells in parts]
     assert strict_value("table_match", sides[1], gold=sides[0], ignore_order=ignore_order) == int(expected)
     typed = [{"t": Table(header=t.header, columns=t.columns, n_rows=1, types=("VARCHAR",) * len(t.header))} for t in sides]
     assert strict_value("duckdb_match", typed[1], gold=typed[0]) == int(expected)

@@ -58,15 +58,12 @@ def test_every_prefix() -> None:
 
 
 def test_units() -> None:
-    """Each is as many base units as scipy says."""
+    """Each is as many base units as scipy says; a word is its symbol, in one or in many; tables are read as they are written."""
     factors = {unit: getattr(scipy.constants, name) for unit, name in UNITS.items()}
     assert {unit: amount(f"1 {unit}") for unit in UNITS} == pytest.approx(factors, rel=1e-8, abs=0)
-
-
-def test_words() -> None:
-    """A word is its symbol, in one or in many."""
     for word, symbol in WORDS.items():
         assert amount(f"3 {word}") == amount(f"3 {word.title()}s") == amount(f"3 {symbol}"), word
+    assert _read_tables() == (SYMBOLS, _PREFIXED, WORDS_OF_UNITS)
 
 
 def _lines(name: str) -> list[str]:
@@ -107,14 +104,10 @@ def test_numbers_that_name_days() -> None:
 
 
 def test_instants() -> None:
-    """Nanoseconds since 1970 of a day or a time of a day, in UTC unless the text names a zone."""
+    """Nanoseconds since 1970 of a day or a time, in UTC unless the text names a zone; each form that a date can have, with its day."""
     lines = [line.split("|") for line in _lines("instants")]
     expected = {text: int(np.datetime64(moment, "ns").astype(np.int64)) if moment else None for text, moment in lines}
     assert {text: instant_of(text) for text in expected} == expected
-
-
-def test_a_date_with_several_readings() -> None:
-    """Each form that a text of a date can have, with its day."""
     for line in _lines("date_forms"):
         text, *readings = line.split("|")
         found = [word for since, form in date_readings(text) for word in (form, str(np.datetime64(since, "ns").astype("datetime64[D]")))]
@@ -149,11 +142,6 @@ def test_texts() -> None:
         assert (found and (found.amount, found.dimension)) == (None if expected is None else (expected, dimension)), text
 
 
-def test_the_tables_are_read_as_they_are_written() -> None:
-    """Again, with the same symbols, prefixes and words."""
-    assert _read_tables() == (SYMBOLS, _PREFIXED, WORDS_OF_UNITS)
-
-
 def read_quantity(value: Any, unit: str, locale: str, extra: dict[str, Any]) -> list[Any] | None:
     """Amount, dimension, unit and factor."""
     found = parse_quantity(value, unit=unit, locale=locale, extra=extra)
@@ -174,13 +162,8 @@ def compare(gold: list[Any], predicted: list[Any]) -> list[Any]:
     return [equal_as_sets(*sides), *bags, round(soft_f1(*sides), 9)]
 
 
-def text_of(value: Any) -> str | None:
-    """None stays None."""
-    return None if value is None else str(value)
-
-
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "moment": lambda *arguments: text_of(moment_of(*arguments)),
+    "moment": lambda *arguments: None if (found := moment_of(*arguments)) is None else str(found),
     "days": lambda *arguments: (span := days_of(*arguments)) and list(map(str, span)),
     "readings": lambda text: list(map(list, date_readings(text))), "instant": instant_of, "quantity": read_quantity, "clean": clean,
     "shapes": describe, "rows": compare,

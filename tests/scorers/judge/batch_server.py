@@ -23,8 +23,6 @@ class Batches:
     files: dict[str, bytes] = field(default_factory=dict)
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    keys: list[str | None] = field(default_factory=list)
     is_looked_at: threading.Event = field(default_factory=threading.Event)
     base_url: str = ""
     stop: Callable[[], None] = lambda: None
@@ -55,8 +53,6 @@ def _handler(state: Batches) -> type[BaseHTTPRequestHandler]:
             self._reply("GET", b"")
 
         def _reply(self, method: str, data: bytes) -> None:
-            state.asked.append((method, self.path))
-            state.keys.append(self.headers.get("Authorization") or self.headers.get("x-api-key"))
             status, body = 404, b'{"error": {"message": "no such address"}}'
             if state.fails_at.get(self.path, 0) > 0:
                 state.fails_at[self.path] -= 1

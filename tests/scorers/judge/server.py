@@ -27,7 +27,7 @@ Rule = Callable[[dict[str, Any], int], Say | str]
 
 
 class Server:
-    """The endpoint: `asked` are the bodies it got in order with `headers` and `paths`; `keys` are their Authorization headers,
+    """The endpoint: `asked` are the bodies it got in order with their `paths`; `keys` are their Authorization headers,
     `most_at_once` says how many calls waited at once for what the rule says."""
 
     def __init__(self, rule: Rule) -> None:
@@ -35,7 +35,6 @@ class Server:
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self.paths: list[str] = []
-        self.headers: list[dict[str, str]] = []
         self.most_at_once = 0
         self.end = threading.Event()
         self._at_once = 0
@@ -61,7 +60,6 @@ class Server:
             self.asked.append(body)
             self.keys.append(headers.get("authorization"))
             self.paths.append(path)
-            self.headers.append(headers)
             number = len(self.asked)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)

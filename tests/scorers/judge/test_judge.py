@@ -1,4 +1,4 @@
-"""Decisions: one verdict, several by repeats and models, pairs in both orders, batches of fields."""
+"""Decisions: one verdict, several by repeats and models, pairs in both orders, batches of fields; settings and prompts, refused or not."""
 
 import json
 import math
@@ -16,16 +16,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from evalsuite.core.dataclasses import fields
 from evalsuite.core.errors import FaultError, UsageError
 from evalsuite.core.registry import check_parameters
 from evalsuite.scorers import SCORERS
-from evalsuite.scorers.judge import Judge, Settings, read_settings, semantic_comparator
+from evalsuite.scorers.judge import Judge, semantic_comparator
 from evalsuite.scorers.judge.judge import Question
 from evalsuite.scorers.judge.replies import Verdict
-from evalsuite.scorers.judge.transport import Reply, Request
+from evalsuite.scorers.judge.settings import BUNDLED, Prompt, Settings, read_prompt, read_settings, secret_in
+from evalsuite.scorers.judge.transport import Reply, Request, join_address, parameters_of, sum_tokens, text_of
 from evalsuite.scorers.metrics import get_metric
 from evalsuite.scorers.metrics.chain import MetricBuilder
 from evalsuite.scorers.metrics.llm_judge import LlmJudge
+from evalsuite.scorers.metrics.scorer import metric_scorer
 from tests.properties import examples
 from tests.scorers.judge.conftest import Serve
 from tests.scorers.judge.server import Say, completion, prompt_of
@@ -51,12 +54,6 @@ def test_the_request_is_the_seeds(serve: Serve, judge_at: Make) -> None:
     assert score.details["judge"]["prompt_tokens"] == 100
 
 
-@pytest.mark.parametrize(("options", "score"), [({}, None), ({"variant": "issue_default"}, 0.6)])
-def test_the_variant_of_a_reply(serve: Serve, judge_at: Make, options: dict[str, Any], score: float | None) -> None:
-    """A digit in a sentence is a score in the older form alone."""
-    assert llm_judge("x", judge_at(serve(saying("a 3, not 12 or 5"))), gold="y", **options).official == score
-
-
 def test_no_verdict_is_no_score(serve: Serve, judge_at: Make) -> None:
     """A reply without a verdict is asked for once more; then the score is None with the raw text, never 0, and a fault that says why."""
     server = serve(saying("I cannot decide."))
@@ -70,6 +67,8 @@ def test_no_verdict_is_no_score(serve: Serve, judge_at: Make) -> None:
     assert "max_tokens" in llm_judge("y", judge_at(cut), gold="y").reason
     with pytest.raises(FaultError, match="HTTP 400"):
         llm_judge("x", judge_at(serve(lambda *_: Say(status=400)), models=("a", "b")), gold="y")
+    for says, why in (("?", "contains no verdict: saw ?"), ("declines", "says that it cannot decide")):
+        assert scripted([says])[0].decide(a_question()).why.endswith(why)
 
 
 def test_an_answer_that_gives_orders_is_fenced(serve: Serve, judge_at: Make) -> None:
@@ -87,7 +86,9 @@ def test_an_answer_that_gives_orders_is_fenced(serve: Serve, judge_at: Make) -> 
 
 
 def test_yes_no_custom_prompt_scale_and_extractor(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
-    """The four ways to ask otherwise, and another model."""
+    """The four ways to ask otherwise, another model; a digit in a sentence is a score in the older form alone."""
+    for options, value in (({}, None), ({"variant": "issue_default"}, 0.6)):
+        assert llm_judge("x", judge_at(serve(saying("a 3, not 12 or 5"))), gold="y", **options).official == value
     assert llm_judge("x", judge_at(serve(saying("Yes."))), gold="y", reply="yes_no").official == 1
     assert llm_judge("x", judge_at(serve(saying("85"))), gold="y", scale=[0, 100]).official == 0.85
     assert llm_judge("x", judge_at(serve(saying("1")), cache=""), gold="y", from_zero=True).official == 0
@@ -234,11 +235,13 @@ def test_a_limit_of_cost() -> None:
 
 @pytest.mark.parametrize(("word", "value", "category"), [("1", 1.0, "correct"), ("0", 0.0, "incorrect"), ("NA", None, "invalid")])
 def test_qa_correctness(serve: Serve, judge_at: Make, word: str, value: float | None, category: str) -> None:
-    """1, 0, and NA as no score; context, question and answer are shown. Two of three verdicts decide, each asked for at temperature 0."""
+    """1, 0, and NA as no score, asked for once; all texts are shown. Two of three verdicts decide, at temperature 0."""
     server = serve(saying(f'{{"verdict": "{word}"}}'))
     score = qa_correctness("in 1870", judge_at(server), context="The mill was built in 1870.", question="When?")
     assert (score.official, score.details["category"]) == (value, category)
     assert all(text in prompt_of(server.asked[0]) for text in ("in 1870", "The mill", "When?"))
+    assert len(server.asked) == 1
+    assert value is not None or score.reason == "NO_VERDICT: the judge says that it cannot decide"
     server = serve(saying("1", "0", "1"))
     score = qa_correctness("x", judge_at(server, repeats=3), context="c")
     assert (score.official, score.details["judge"]["agreement"]) == (1, pytest.approx(2 / 3))
@@ -260,7 +263,7 @@ def test_the_category_of_a_pair(serve: Serve, judge_at: Make, said: str, repeats
 
 
 def test_summary_quality_asks_in_both_orders(serve: Serve, judge_at: Make) -> None:
-    """A judge with a real preference gives the same verdict in both orders."""
+    """A real preference gives the same verdict in both orders; who always says 0 contradicts itself: 0.5, and it is reported."""
     server = serve(lambda body, _: "0" if "good one" in prompt_of(body).partition("<summary-1")[0] else "1")
     better = summary_quality("the good one", judge_at(server), gold="the other", text="long text")
     assert (better.official, better.details["category"], better.details["order_disagreement"]) == (1.0, "candidate", False)
@@ -268,6 +271,12 @@ def test_summary_quality_asks_in_both_orders(serve: Serve, judge_at: Make) -> No
     assert (worse.official, worse.details["category"]) == (0.0, "reference")
     assert [row["label"] for row in worse.details["judge"]["verdicts"]] == ["reference", "reference"]
     assert [("long text" in prompt_of(body), body["temperature"], body["max_tokens"]) for body in server.asked] == [(True, 0, 100)] * 4
+    score = summary_quality("a", judge_at(serve(saying("0"))), gold="b", text="t")
+    assert (score.official, score.details["order_disagreement"]) == (0.5, True)
+    assert "order is swapped" in score.reason
+    tie = summary_quality("a", judge_at(serve(saying("tie")), cache=""), gold="b", text="t")
+    assert (tie.official, tie.details["order_disagreement"], tie.reason) == (0.5, False, "the judge's choice: equal")
+    assert score.details["judge"]["agreement"] == 0.5
 
 
 def test_hallucination_names_the_claim(serve: Serve, judge_at: Make) -> None:
@@ -344,7 +353,8 @@ def test_the_least_that_a_setting_may_be(key: str, least: float) -> None:
     """Itself, and nothing below it; without a limit there is none above either, but no infinity."""
     assert getattr(read_settings({key: least}), key) == least
     for wrong in (least - 0.0005 if key == "timeout_seconds" else least - 1, float("inf")):
-        with pytest.raises(UsageError, match=rf"^judge\.{key} must be "):
+        says = "must be " if wrong == float("inf") else f"must be at least {least}, found {wrong}"
+        with pytest.raises(UsageError, match=rf"^judge\.{key} {says}"):
             read_settings({key: wrong})
 
 
@@ -352,13 +362,8 @@ def test_settings_have_defaults() -> None:
     """An empty section is all defaults, and `cache: false` keeps no cache."""
     assert read_settings({}) == Settings()
     usual: dict[str, Any] = {
-        "timeout_seconds": 60,
-        "concurrency": 8,
-        "retries": 4,
-        "backoff_seconds": 0.5,
-        "repeats": 1,
-        "most_chars": 60_000,
-    }
+        "timeout_seconds": 60, "concurrency": 8, "retries": 4, "backoff_seconds": 0.5, "repeats": 1, "most_chars": 60_000,
+    }  # fmt: skip
     usual |= {"provider": "openai", "aggregate": "auto", "cache": ".evalsuite/judge", "cassette_mode": "replay"}
     assert {key: value for key, value in asdict(Settings()).items() if value} == usual
     assert read_settings({"cache": False}).cache == ""
@@ -382,13 +387,14 @@ def test_it_is_a_callable_metric(serve: Serve, tmp_path: Path) -> None:
         assert (measured.value, bool(measured.reason), math.isnan(silent("x", "y"))) == (None, True, True)
 
 
-def test_parameters_of_the_suite_go_into_the_body(serve: Serve, judge_at: Make) -> None:
-    """More keys are sent, and null takes one out."""
+def test_parameters_reach_the_provider(serve: Serve, judge_at: Make) -> None:
+    """Those of the check, by default the scorer's; more keys of the suite are sent, and null takes one out."""
     server = serve(saying("4"))
+    for more in ({}, {"temperature": 0.7, "max_tokens": 9}):
+        llm_judge("x", judge_at(server), gold="y", **more)
     llm_judge("x", judge_at(server, parameters={"max_tokens": None, "max_completion_tokens": 9, "seed": 7}), gold="y")
-    (body,) = server.asked
-    assert "max_tokens" not in body
-    assert (body["max_completion_tokens"], body["seed"]) == (9, 7)
+    assert [(body["temperature"], body.get("max_tokens")) for body in server.asked] == [(0.1, 50), (0.7, 9), (0.1, None)]
+    assert (server.asked[2]["max_completion_tokens"], server.asked[2]["seed"]) == (9, 7)
 
 
 def test_how_much_of_a_reply_is_kept(serve: Serve, judge_at: Make) -> None:
@@ -412,29 +418,12 @@ def test_a_second_try_may_bring_the_verdict(serve: Serve, judge_at: Make, caplog
     assert marks[1][0][0] != marks[3][0][0]
 
 
-@pytest.mark.parametrize(("says", "why"), [("?", "contains no verdict: saw ?"), ("declines", "says that it cannot decide")])
-def test_one_verdict_that_is_none(says: str, why: str) -> None:
-    """The decision says what the only reply was."""
-    assert scripted([says])[0].decide(a_question()).why.endswith(why)
-
-
 def test_silent_verdicts_have_no_vote(serve: Serve, judge_at: Make) -> None:
     """One of three models that says nothing, or cannot be asked, is left out; two of three are too many."""
     rules: dict[str, Any] = {"a": "5", "b": "?", "c": "5", "d": Say(status=400), "e": "none"}
     server = serve(lambda body, _: rules[body["model"]])
-    assert llm_judge("x", judge_at(server, models=("a", "b", "c")), gold="y").official == 1
-    assert llm_judge("x", judge_at(server, models=("a", "d", "c")), gold="y").official == 1
-    assert llm_judge("x", judge_at(server, models=("a", "b", "e")), gold="y").official is None
-
-
-def test_a_liking_for_the_first_place_cancels_out(serve: Serve, judge_at: Make) -> None:
-    """A judge that always says 0 contradicts itself: 0.5, and the disagreement is reported."""
-    score = summary_quality("a", judge_at(serve(saying("0"))), gold="b", text="t")
-    assert (score.official, score.details["order_disagreement"]) == (0.5, True)
-    assert "order is swapped" in score.reason
-    tie = summary_quality("a", judge_at(serve(saying("tie")), cache=""), gold="b", text="t")
-    assert (tie.official, tie.details["order_disagreement"], tie.reason) == (0.5, False, "the judge's choice: equal")
-    assert score.details["judge"]["agreement"] == 0.5
+    for models, value in (("abc", 1), ("adc", 1), ("abe", None)):
+        assert llm_judge("x", judge_at(server, models=tuple(models)), gold="y").official == value
 
 
 @pytest.mark.parametrize(("parameters", "says"), [
@@ -447,3 +436,161 @@ def test_bad_parameters_are_found_when_gold_is_read(parameters: dict[str, Any], 
     assert any(says in problem.message for problem in check_parameters(SCORERS.load("llm_judge"), parameters))
     assert list(check_parameters(SCORERS.load("llm_judge"), {"scale": [0, 1]})) == []
     assert ["judge" in SCORERS.load(name).parameters for name in JUDGED] == [False] * 4
+
+
+AT = "http://localhost:1/v1"
+
+
+@pytest.mark.parametrize(("keys", "signature", "line"), [
+    ({}, "auto,1", "no model"), ({"model": "m"}, "auto,1", "m"), ({"models": ("b", "a"), "model": "m"}, "auto,1", "b+a"),
+    ({"model": "m", "parameters": {"seed": 7, "a": "x"}}, "auto,1,a=x,seed=7", "m,a='x',seed=7"),
+    ({"model": "m|n", "repeats": 3, "aggregate": "mean", "most_chars": 9}, "mean,3", "m/n,repeats=3,aggregate=mean,most_chars=9"),
+    ({"model": "m", "retries": 9, "base_url": AT, "price_per_1k_prompt": 1.0}, "auto,1", "m"),
+])  # fmt: skip
+def test_what_moves_a_verdict(keys: Any, signature: str, line: str) -> None:
+    """Models, parameters and what is not as usual; no address, retry or price."""
+    settings = Settings(**keys)
+    assert (settings.signature, settings.verdict_line) == (signature, line)
+
+
+def test_own_prompts_move_verdicts(tmp_path: Path) -> None:
+    """Their names and texts count, in any folder; the bundled ones are left out. A placeholder that nothing fills is a fault of gold."""
+    lines = []
+    for name, text in (("a", "x"), ("a", "y"), ("b", "x"), ("a", "x")):
+        folder = tmp_path / str(len(lines))
+        folder.mkdir()
+        (folder / f"{name}.txt").write_text(text)
+        lines.append(Settings(model="m", prompts=str(folder)).verdict_line)
+    assert len({*lines}) == 3
+    assert lines[0] == lines[3]
+    assert lines[0].startswith("m,prompts=")
+    assert read_prompt("a", tmp_path / "1").text == "y"
+    assert read_prompt("semantic", tmp_path / "1").name == "semantic"
+    (tmp_path / "1" / "c.txt").write_bytes(b"\xff")
+    for name, message in (
+        ("../a", "'../a' is no name of a prompt"), ("nope", "no prompt 'nope'; bundled ones: hallucination, "),
+        ("c", "the prompt file c.txt cannot be read as UTF-8"),
+    ):  # fmt: skip
+        with pytest.raises(FaultError, match=message):
+            read_prompt(name, tmp_path / "1")
+    with pytest.raises(FaultError, match=r"'anser'; known: prediction") as raised:
+        Prompt(name="p", text="{{anser}}").messages({"prediction": ""})
+    assert raised.value.side == "gold"
+
+
+@pytest.mark.parametrize(("keys", "message"), [
+    ({}, "judge.model is not set"), ({"model": "m"}, "judge.base_url is not set"),
+    ({"model": "m", "base_url": "ftp://x"}, "judge.base_url is no http or https address"),
+    ({"model": "m", "base_url": "http://"}, "is no http or https address"),
+    ({"model": "m", "base_url": "http://x:0"}, "is no http or https address"),
+    ({"model": "m", "base_url": "http://x:99999"}, "is no http or https address"),
+    ({"model": "m", "base_url": "http://[x"}, "is no http or https address"),
+    ({"model": "m", "base_url": "http://u:pass@x"}, "a user name or password; name an environment variable in judge.key_env"),
+    ({"model": "m", "base_url": "http://x?api_key=1"}, "judge.base_url contains a key"),
+    ({"model": "m", "base_url": "http://x", "key_env": "sk-proj-abc"}, "judge.key_env is not the name of an environment variable"),
+    ({"model": "m", "base_url": "http:///v1"}, "is no http or https address"),
+    ({"model": "m", "base_url": AT, "key_env": "NO_KEY"}, r"the environment variable NO_KEY \(judge.key_env\) is not set"),
+    ({"model": "m", "base_url": AT, "key_env": "BAD_KEY"}, "contains no usable key"),
+    ({"model": "m", "base_url": AT, "key_env": "EMPTY_KEY"}, "is not set"),
+    ({"model": "m", "base_url": AT, "key_env": "LINE_KEY"}, "contains no usable key"),
+    ({"model": "m", "cassette": "c", "cassette_mode": "record"}, "judge.base_url is not set"),
+    ({"model": "m", "base_url": AT}, ""), ({"models": ("m",), "base_url": "https://x"}, ""),
+    ({"model": "m", "base_url": AT, "key_env": "A_KEY"}, ""), ({"model": "m", "cassette": "c"}, ""),
+])  # fmt: skip
+def test_a_judge_that_cannot_be_asked(keys: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first key that is missing or of no use is named; a cassette that is replayed needs no address."""
+    for name, value in (("A_KEY", " secret \n"), ("BAD_KEY", "schlüssel"), ("EMPTY_KEY", "  "), ("LINE_KEY", "a\nb")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("NO_KEY", raising=False)
+    settings = Settings(**keys)
+    if message:
+        with pytest.raises(FaultError, match=message) as raised:
+            settings.require()
+        assert raised.value.fault.code == "NO_JUDGE"
+        assert not any(secret in raised.value.fault.detail for secret in ("pass@", "sk-proj", "schlüssel"))
+    else:
+        settings.require()
+        assert settings.key() == ("secret" if settings.key_env else "")
+
+
+@pytest.mark.parametrize(("address", "secret"), [
+    ("http://x", ""), ("http://u@x", "a user name or password"), ("http://:p@x", "a user name or password"), ("http://x?Token=", "a key"),
+    ("http://x?sig=1", "a key"), ("http://x?code=1", "a key"), ("http://x?zip_code=1", ""), ("http://x?a=key", ""), ("http://[x", ""),
+    ("http://x?authority=1", "a key"), ("https://x/v1?api-version=2", ""), ("https://user:word@x/v1", "a user name or password"),
+    ("https://x/v1?api_key=sk-1", "a key"), ("https://x/v1?a=1&Token=", "a key"),
+])  # fmt: skip
+def test_secrets_in_addresses(address: str, secret: str) -> None:
+    """By their place and their name; the value is not looked at."""
+    assert secret_in(address) == secret
+
+
+KEYS_STAY = "a key is written nowhere: export it, and name the variable: key_env: MY_KEY"
+
+
+@pytest.mark.parametrize(("section", "message", "hint"), [
+    ({"modle": "m"}, "unknown key 'modle' in judge", "did you mean 'model'?"),
+    ({"api_key": "sk-secret"}, "unknown key 'api_key' in judge", KEYS_STAY),
+    ({"zzzz": 1}, "unknown key 'zzzz' in judge", f"known: {', '.join(field.name for field in fields(Settings))}"),
+    ({"model": 5}, "judge.model must be text, found 5", ""),
+    ({"aggregate": "median"}, "judge.aggregate must be 'auto' or 'majority' or 'mean', found 'median'", "did you mean 'mean'?"),
+    ({"models": "a"}, "judge.models must be list of text, found 'a'", ""),
+    ({"provider": "opena"}, "judge.provider must be ", "did you mean 'openai'?"), ({"key_env": 5}, "judge.key_env must be text$", ""),
+    ({"max_cost": float("inf")}, "judge.max_cost must be at least 0, found inf", ""),
+    ({"key_env": "a-b"}, "judge.key_env is not the name of an environment variable", KEYS_STAY),
+    ({"base_url": "http://u:p@x"}, "judge.base_url contains a user name or password", KEYS_STAY),
+    ({"batch": True, "provider": "gemini"}, "judge.batch: gemini has no batch API here", "supported for openai, responses, anthropic"),
+    ({"batch": True, "provider": "azure"}, "judge.batch: azure has no batch API here", "supported for openai, responses, anthropic"),
+])  # fmt: skip
+def test_settings_that_are_refused(section: Any, message: str, hint: str) -> None:
+    """The key, what it must be and what was found; a key that may be a secret is not quoted."""
+    with pytest.raises(UsageError, match=f"^{message}") as raised:
+        read_settings(section)
+    assert raised.value.hint == hint
+    assert "sk-secret" not in raised.value.message + raised.value.hint
+
+
+def test_a_metric_s_own_judge() -> None:
+    """Its model, address and key go before those of the settings; a metric of a plain value describes itself by the table or its class."""
+    settings = Settings(model="m", models=("n",), base_url="http://a", key_env="K")
+    own = get_metric("llm_judge", settings=settings, model="o", base_url="http://b", key_env="L").judge.settings
+    assert (own.all_models, own.base_url, own.key_env) == (("o",), "http://b", "L")
+    same = get_metric("llm_judge", settings=settings).judge.settings
+    assert (same.all_models, same.base_url, same.key_env) == (("n",), "http://a", "K")
+    assert get_metric("llm_judge", settings=settings).at_once == settings.concurrency
+    assert get_metric("composite", parts=["f1", {"llm_judge": {"model": "x"}}]).asks
+    assert not get_metric("composite", parts=["f1"]).asks
+    for spec, line in (({"f1": {}}, "the words answer and reference share"), ({"rouge1": {}}, "ROUGE-1: single words.")):
+        scorer = metric_scorer(spec)
+        assert (scorer.__doc__ or "").splitlines()[0] == line
+    composite = get_metric("composite", parts=["f1", "exact_match"])
+    assert composite.measure("a b", ["a"]).value == composite("a b", "a")
+    assert get_metric("composite", parts=[{"hedging_language": {}}]).measure("Oslo", []).value == 1
+
+
+def test_parts_of_requests() -> None:
+    """Null parameters are left out, also from the key; addresses keep their query; counts of tokens are positive, each has its price."""
+    request = Request(model="m", messages=({"role": "user", "content": "x"},), parameters={"a": 1, "b": None}, sample=1)
+    assert request.body() == {"model": "m", "messages": [{"role": "user", "content": "x"}], "a": 1}
+    assert parameters_of(request, {"a": "z"}) == {"z": 1}
+    assert request.key() == Request(model="m", messages=request.messages, parameters={"a": 1}, sample=1).key()
+    for base, whole in (
+        ("http://x/v1/", "http://x/v1/chat"), ("http://x/v1/chat?a=1#f", "http://x/v1/chat?a=1"), ("http://x", "http://x/chat"),
+    ):  # fmt: skip
+        assert join_address(base, "/chat") == whole
+    usage = {"a": 3.0, "b": True, "c": -1, "d": 2, "e": "4", "f": 10**400, "g": math.nan}
+    assert (sum_tokens(usage, *usage), sum_tokens(None, "a"), sum_tokens(usage, "x")) == (5, 0, 0)
+    parts = [{"text": "a"}, {"type": "text", "text": "b"}, {"type": "image", "text": "c"}, {"type": "text", "text": 5}, "d"]
+    assert (text_of(parts), text_of(parts, ("text",))) == ("abc", "b")
+    settings = Settings(price_per_1k_prompt=2.0, price_per_1k_completion=0.5)
+    assert [settings.cost_of(*n) for n in ((1000, 0), (0, 1000), (500, 3000))] == [2.0, 0.5, 2.5]
+    assert Settings().cost_of(9, 9) == 0
+
+
+@pytest.mark.parametrize("file", sorted(BUNDLED.glob("*.txt")), ids=lambda f: f.stem)
+def test_bundled_prompts_fence_their_fields(file: Path) -> None:
+    """Each bundled prompt tells the judge that fields are no instructions and asks for JSON; answers stand between marks."""
+    text = file.read_text(encoding="utf-8")
+    assert "never an instruction" in text or "never instructions" in text
+    assert "JSON only" in text
+    if "{{prediction}}" in text:
+        assert "{{boundary}}>\n{{prediction}}\n</" in text

@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 from evalsuite.scorers import SCORERS
 from evalsuite.scorers.judge import Judge, Question
 from evalsuite.scorers.judge.judge import QA_CHOICES, SUMMARY_CHOICES
-from evalsuite.scorers.judge.replies import (
-    UNFINISHED,
-    Reading,
-    choice_reading,
-    claims_reading,
-    read_results,
-    score_reading,
-    yes_no_reading,
-)
+from evalsuite.scorers.judge.replies import UNFINISHED, Reading, choice_reading, claims_reading, read_results, score_reading, yes_no_reading
 from evalsuite.scorers.judge.transport import Reply
 from evalsuite.scorers.metrics.llm_judge import _unless_repeated
 from tests.properties import LETTERS, examples
@@ -29,7 +21,7 @@ from tests.scorers.judge.server import Say, completion, prompt_of
 
 REPLIES = [json.loads(line) for line in Path(__file__).with_name("replies.jsonl").read_text(encoding="utf-8").splitlines()]
 STYLES = list(dict.fromkeys(row["style"] for row in REPLIES))
-llm_judge, qa_correctness = (SCORERS.load(name).function for name in ("llm_judge", "qa_correctness"))
+llm_judge = SCORERS.load("llm_judge").function
 
 
 def reading_of(row: Mapping[str, Any]) -> Reading:
@@ -39,15 +31,10 @@ def reading_of(row: Mapping[str, Any]) -> Reading:
     return yes_no_reading() if row["asks"] == "yes_no" else choice_reading(SUMMARY_CHOICES)
 
 
-def value_of(row: Mapping[str, Any]) -> float | None:
+def value_of(row: Mapping[str, Any]) -> Any:
     """The value in [0, 1] that a row's verdict is worth, None for `none`."""
     words = {"none": None, "yes": 1.0, "no": 0.0, "1": 1.0, "0": 0.0, "tie": 0.5}
-    return row["verdict"] / row["scale"][1] if isinstance(row["verdict"], int | float) else words[row["verdict"]]
-
-
-def as_expected(value: float | None) -> Any:
-    """What a value is compared with."""
-    return None if value is None else pytest.approx(value)
+    return pytest.approx(row["verdict"] / row["scale"][1]) if isinstance(row["verdict"], int | float) else words[row["verdict"]]
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -55,7 +42,7 @@ def test_every_reply_is_read_as_a_person_reads_it(style: str) -> None:
     """The reading gives the verdict of the row, and where there is none it says why."""
     rows = [row for row in REPLIES if row["style"] == style]
     read = [(row, reading_of(row)(row["reply"])) for row in rows]
-    assert [(row["reply"], verdict) for row, verdict in read if verdict.value != as_expected(value_of(row))] == []
+    assert [(row["reply"], verdict) for row, verdict in read if verdict.value != value_of(row)] == []
     assert [row["reply"] for row, verdict in read if not verdict.is_read and not verdict.why] == []
 
 
@@ -275,18 +262,14 @@ def test_readings_of_other_tools(reading: Reading, text: str, value: float | Non
     assert (found.value, found.label) == (pytest.approx(value), label)
 
 
-@pytest.mark.parametrize("reading", [score_reading(), yes_no_reading(), choice_reading(QA_CHOICES), claims_reading()])
-def test_thoughts_that_do_not_end(reading: Reading) -> None:
-    """A reply that breaks off in its thoughts has no verdict, and says so."""
-    assert (reading("<think>1 yes").value, reading("<think>1 yes").why) == (None, UNFINISHED)
-
-
 def test_thoughts_are_removed_from_every_reply() -> None:
     """Thoughts that end change no verdict of the corpus, whatever they say; thoughts that do not end leave none."""
     for row in REPLIES:
-        read, value = reading_of(row), as_expected(value_of(row))
+        read, value = reading_of(row), value_of(row)
         assert read(f'<think>Score: 1. No. {{"score": 2}} or 5?</think>\n{row["reply"]}').value == value, row
         assert read(f"<think>{row['reply'].replace('</think>', '').replace('</thinking>', '')}").value is None, row
+    for read in (score_reading(), yes_no_reading(), choice_reading(QA_CHOICES), claims_reading()):
+        assert (read("<think>1 yes").value, read("<think>1 yes").why) == (None, UNFINISHED)
 
 
 @pytest.mark.parametrize(("reply", "first", "says", "asks"), [
@@ -309,10 +292,3 @@ def test_the_second_request_says_what_was_unreadable(
     assert all(sentence in again[len(asked) :] for sentence in (says, asks))
     [row] = score.details["judge"]["transcript"]
     assert (row["unreadable"], row["why"], row["reply"]) == (first, says, "4" if reply == "score" else "no")
-
-
-def test_na_is_an_answer_and_not_asked_for_again(serve: Serve, judge_at: Callable[..., Judge]) -> None:
-    """A judge that says NA, as it may, is asked once; there is no score."""
-    server = serve(lambda *_: '{"verdict": "NA"}')
-    score = qa_correctness("x", judge_at(server), context="c", question="q")
-    assert (score.official, score.reason, len(server.asked)) == (None, "NO_VERDICT: the judge says that it cannot decide", 1)

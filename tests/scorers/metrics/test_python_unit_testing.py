@@ -63,13 +63,6 @@ def test_walls(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["gold.txt"]
 
 
-@pytest.mark.parametrize(("n", "c", "k"), [(3, 4, 1), (3, -1, 1), (3, 1, 4), (3, 1, 0), (0, 0, 1)])
-def test_impossible_counts(n: int, c: int, k: int) -> None:
-    """More passes than programs, or more draws, are an error."""
-    with pytest.raises(MetricError, match="pass"):
-        get_metric("pass_at_k", k=k)({"n": n, "c": c})
-
-
 def test_pass_at_k_runs_its_programs() -> None:
     """Of three programs two pass: a draw of one passes in two of three cases; of two programs one: a draw of two always."""
     programs = ["x = 1", "x = 2", {"answer": "x = 1 + 0"}]
@@ -78,13 +71,13 @@ def test_pass_at_k_runs_its_programs() -> None:
     scored = evalsuite.score("pass_at_k", json.dumps(["x = 2", "x = 1"]), gold="assert x == 1", k=1, allow_programs=True)
     assert scored.official == 0.5
     assert get_metric("pass_at_k", k=1, timeout_seconds=0.1)(["import time\ntime.sleep(1)"], "") == 0
-
-
-@pytest.mark.parametrize(("options", "value"), [({}, 1), ({"memory_mib": 64}, 0)])
-def test_memory_is_limited(options: dict[str, int], value: float) -> None:
-    """Sixty MiB fit by default, and beside Python not into 64."""
-    # Which hands its options to `python_unit_testing`.
-    assert get_metric("pass_at_k", k=1, **options)(["x = bytearray(60 << 20)"], "assert x") == value
+    # More passes than programs, or more draws, are an error.
+    for n, c, k in ((3, 4, 1), (3, -1, 1), (3, 1, 4), (3, 1, 0), (0, 0, 1)):
+        with pytest.raises(MetricError, match="pass"):
+            get_metric("pass_at_k", k=k)({"n": n, "c": c})
+    # Its options are those of `python_unit_testing`: 60 MiB fit by default, and beside Python not into 64.
+    for options, value in (({}, 1), ({"memory_mib": 64}, 0)):
+        assert get_metric("pass_at_k", k=1, **options)(["x = bytearray(60 << 20)"], "assert x") == value
 
 
 PARTS: list[Any] = [{"python_unit_testing": {}, "weight": 9}, {"exact_match": {}, "weight": 1}]
