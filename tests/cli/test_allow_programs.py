@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_run import as_json, said, text_submission, write_lines
+from tests.cli.test_run import as_json, check, said, text_submission, write_gold
 from tests.conftest import copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -36,7 +36,7 @@ RUN = "run sub -q --no-cache --jobs 1 --isolation"
 @copy_of
 def place(folder: Path) -> None:
     """Gold with programs in every shape that a check may have, a submission that is right in all, and one that is wrong."""
-    write_lines(folder / "gold" / "programs_eval.jsonl", *({"instance_id": name, "evaluation": one} for name, one in GOLD.items()))
+    write_gold(folder / "gold", **GOLD)
     (folder / "gold" / "suite.yaml").write_text("name: programs\nscorers: {tested: {composite: {parts: [python_unit_testing]}}}\n")
     for name, program in (("sub", "x = 1"), ("bad", "x = 2")):
         text_submission(folder / name, **(dict.fromkeys(GOLD, program) | {"text": "Oslo"}))
@@ -45,7 +45,7 @@ def place(folder: Path) -> None:
 @pytest.fixture
 def two(place: Path) -> Path:
     """The place with two of the instances: a text, and a program."""
-    write_lines(place / "gold/programs_eval.jsonl", *({"instance_id": name, "evaluation": GOLD[name]} for name in ("text", "unit")))
+    write_gold(place / "gold", text=GOLD["text"], unit=GOLD["unit"])
     return place
 
 
@@ -109,7 +109,7 @@ def test_other_entrances(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert as_json(call)["fault"] == "NO_JAIL"
     assert as_json(call, "--allow-programs")["score"] == 1
     parameters = {"gold": {"code": "assert x == 1"}, "schema": {"code": "string"}, "types_metrics": {"string": "python_unit_testing"}}
-    write_lines(place / "t/x_eval.jsonl", {"instance_id": "tree", "evaluation": {"func": "tree_score", "parameters": parameters}})
+    write_gold(place / "t", tree=check("tree_score", **parameters))
     text_submission(place / "trees", tree='{"code": "x = 1"}')
     found = {}
     for name, options, code in (("plain", "", 4), ("allowed", "--allow-programs", 4), ("walls", "--allow-programs --isolation none", 0)):

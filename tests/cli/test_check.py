@@ -16,7 +16,7 @@ from evalsuite.cli.prediction import OWN_OPTIONS, join_words, parse_options, pla
 from evalsuite.core.errors import UsageError
 from evalsuite.runs.history import find_runs
 from evalsuite.scorers import SCORERS
-from tests.cli.test_run import as_json, called, lacks, said, write_lines
+from tests.cli.test_run import as_json, called, lacks, said, write_answers, write_gold
 from tests.conftest import copy_example, copy_of
 from tests.meta.test_packages import HEAVY
 from tests.processes import finished
@@ -362,10 +362,8 @@ def explained(folder: Path) -> None:
         (side / "q1").mkdir(parents=True)
         (side / "q1" / "result.csv").write_text(rows)
     (folder / "hidden/gold/suite.yaml").write_text("hidden: true\n")
-    check = {"func": "table_match", "parameters": {"gold": "result.csv"}}
-    write_lines(folder / "hidden/gold/a_eval.jsonl", {"instance_id": "q1", "evaluation": check})
-    line = {"instance_id": "q1", "answer_type": "file", "answer_or_path": "result.csv"}
-    write_lines(folder / "hidden/answers/results_metadata.jsonl", line)
+    write_gold(folder / "hidden/gold", q1={"func": "table_match", "parameters": {"gold": "result.csv"}})
+    write_answers(folder / "hidden/answers", ("q1", "file", "result.csv"))
 
 
 def test_the_last_run_is_the_default(explained: Path) -> None:

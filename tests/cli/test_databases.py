@@ -14,7 +14,7 @@ import pytest
 import evalsuite
 from evalsuite.cli import main
 from evalsuite.sql.session import QueryLimits
-from tests.cli.test_run import as_json, called, lacks, said, write_lines
+from tests.cli.test_run import as_json, called, lacks, said, write_answers, write_lines
 from tests.conftest import copy_of
 from tests.gold.layouts import CITIES, gold_folder, submission_folder
 
@@ -55,9 +55,7 @@ def place(folder: Path) -> None:
     (folder / "gold" / "connections.yaml").write_text(json.dumps(connections))
     lines = [{"instance_id": id_, "evaluation": {"func": "table_match", **evaluation}} for id_, evaluation in entries.items()]
     write_lines(folder / "gold" / "shop_eval.jsonl", *lines)
-    names = {id_: "r.csv" if "temporal" in evaluation else "q.sql" for id_, evaluation in entries.items()}
-    answers = [{"instance_id": id_, "answer_type": "file", "answer_or_path": name} for id_, name in names.items()]
-    write_lines(folder / "sub" / "results_metadata.jsonl", *answers)
+    write_answers(folder / "sub", *((id_, "file", "r.csv" if "temporal" in one else "q.sql") for id_, one in entries.items()))
 
 
 @pytest.fixture

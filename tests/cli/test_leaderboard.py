@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalsuite.core.types import Submission
-from tests.cli.test_run import called, lacks, said, text_gold, text_submission, write_lines
+from tests.cli.test_run import called, check, lacks, said, text_gold, text_submission, write_answers, write_gold
 from tests.conftest import copy_of
 from tests.reports.test_html import Reader
 
@@ -91,18 +91,14 @@ def test_exchanged_files_give_nobody_elses_score(place: Path, monkeypatch: pytes
     """A file that held an honest answer's bytes when it was hashed, and others when it was read: the honest one is scored by itself."""
     from evalsuite.runs import plan as running
 
-    write_lines(
-        place / "gold" / "toy_eval.jsonl", {"instance_id": "t", "evaluation": {"func": "table_match", "parameters": {"gold": "g.csv"}}}
-    )
+    write_gold(place / "gold", t=check("table_match", gold="g.csv"))
     (place / "gold" / "t").mkdir()
     (place / "gold" / "t" / "g.csv").write_text("n\n1\n")
     shutil.rmtree(place / "subs")
     for name in ("a_mallory", "honest"):
         (place / "subs" / name / "t").mkdir(parents=True)
         (place / "subs" / name / "t" / "r.csv").write_text("n\n1\n")
-        write_lines(
-            place / "subs" / name / "results_metadata.jsonl", {"instance_id": "t", "answer_type": "file", "answer_or_path": "r.csv"}
-        )
+        write_answers(place / "subs" / name, ("t", "file", "r.csv"))
     file = place / "subs" / "a_mallory" / "t" / "r.csv"
     read = running.read_submission_in_worker
 
@@ -144,8 +140,7 @@ def test_rules_are_not_mixed_up(place: Path) -> None:
     assert done.returncode == 1
     assert "they differ in rules: official (1), strict (1); 1 new run saved in .evalsuite/runs (exit 1)" in done.stderr
     assert called(*words, cwd=place).returncode == 2
-    parameters = {"gold": {"a": 1, "b": "x"}, "schema": {"a": "integer", "b": "string"}}
-    write_lines(place / "trees" / "t_eval.jsonl", {"instance_id": "t", "evaluation": {"func": "tree_score", "parameters": parameters}})
+    write_gold(place / "trees", t=check("tree_score", gold={"a": 1, "b": "x"}, schema={"a": "integer", "b": "string"}))
     text_submission(place / "s", t=json.dumps({"a": "1", "b": "x"}))
     found = [ranked(f"s --gold trees {words}")[0]["score"] for words in ("", "--rules official") * 2]
     assert found == [0.5, 0, 0.5, 0]

@@ -68,17 +68,31 @@ def write_lines(path: Path, *rows: object) -> Path:
     return path
 
 
+def check(func: str, **parameters: object) -> dict[str, object]:
+    """One entry of gold's `evaluation`."""
+    return {"func": func, "parameters": parameters}
+
+
+def write_gold(folder: Path, **checks: object) -> Path:
+    """A gold folder with an evaluation for each instance."""
+    write_lines(folder / "toy_eval.jsonl", *({"instance_id": name, "evaluation": one} for name, one in checks.items()))
+    return folder
+
+
 def text_gold(folder: Path, **answers: str) -> Path:
     """A gold folder of string_match instances."""
-    rows = [{"instance_id": key, "evaluation": {"func": "string_match", "parameters": {"gold": text}}} for key, text in answers.items()]
-    write_lines(folder / "toy_eval.jsonl", *rows)
-    return folder
+    return write_gold(folder, **{name: check("string_match", gold=text) for name, text in answers.items()})
 
 
 def text_submission(folder: Path, **answers: str) -> Path:
     """A submission folder of text answers."""
-    rows = [{"instance_id": key, "answer_type": "answer", "answer_or_path": text} for key, text in answers.items()]
-    write_lines(folder / "results_metadata.jsonl", *rows)
+    return write_answers(folder, *((name, "answer", text) for name, text in answers.items()))
+
+
+def write_answers(folder: Path, *answers: tuple[str, str, object]) -> Path:
+    """A submission folder of answers: id, type, and text or path."""
+    keys = ("instance_id", "answer_type", "answer_or_path")
+    write_lines(folder / "results_metadata.jsonl", *(dict(zip(keys, answer, strict=True)) for answer in answers))
     return folder
 
 
@@ -163,25 +177,20 @@ def test_selection_and_check(toy: tuple[Path, Path]) -> None:
 
 def test_keys_and_parameters_that_nobody_reads(tmp_path: Path) -> None:
     """Further keys are shown, a misspelled parameter makes its instance unjudgeable; hostile text cannot touch the terminal."""
-    row = {"instance_id": "a", "instruction": "Capital of France?", "evaluation": {"func": "string_match", "parameters": {"gold": "Paris"}}}
+    row = {"instance_id": "a", "instruction": "Capital of France?", "evaluation": check("string_match", gold="Paris")}
     write_lines(tmp_path / "gold" / "toy_eval.jsonl", row)
     sub = text_submission(tmp_path / "sub", a="Paris")
     shown = called("check", "a", "--result_dir", sub, "--gold_dir", tmp_path / "gold").stdout
     assert "Capital of France?" in shown
     assert quick("run", sub, "--gold", tmp_path / "gold", "--no-save", "--strict", "--quiet").returncode == 0
-    rows = [
-        {"instance_id": "a", "evaluation": {"func": "string_match", "parameters": {"gold": "Paris", "exlude": ["x"]}}},
-        {"instance_id": "b", "evaluation": {"func": "string_match", "parameters": {"gold": "Rome"}}},
-    ]
-    write_lines(tmp_path / "gold" / "toy_eval.jsonl", *rows)
+    write_gold(tmp_path / "gold", a=check("string_match", gold="Paris", exlude=["x"]), b=check("string_match", gold="Rome"))
     sub = text_submission(tmp_path / "sub", a="Paris", b="Rome")
     run = json.loads(quick("run", sub, "--gold", tmp_path / "gold", "--json", "--no-save").stdout)
     assert (run["summary"]["counts"]["gold_fault"], run["summary"]["counts"]["scored"]) == (1, 1)
     assert (run["summary"]["score_low"], run["summary"]["score_high"]) == (0.5, 1.0)
     assert any("did you mean 'exclude'?" in warning for warning in run["warnings"])
     gold = text_gold(tmp_path / "gold", a="Paris")
-    sub = tmp_path / "sub"
-    write_lines(sub / "results_metadata.jsonl", {"instance_id": "a", "answer_type": "file", "answer_or_path": "\x1b[2J[red]x\n\u202e.csv"})
+    write_answers(sub, ("a", "file", "\x1b[2J[red]x\n\u202e.csv"))
     shown = quick("run", sub, "--gold", gold, "--no-save").stdout
     assert "\x1b" not in shown
     assert "\u202e" not in shown
@@ -210,19 +219,14 @@ def test_what_decides_the_exit_code(toy: tuple[Path, Path]) -> None:
 def test_files_in_another_dialect(tmp_path: Path, answer: str) -> None:
     """`delimiter`, `encoding` and `decimal` are parameters of table_match and tables_match, for gold and for the answer."""
     dialect = {"delimiter": ";", "encoding": "latin-1", "decimal": ","}
-    checks = {"one": ("table_match", "g.csv", {}), "two": ("tables_match", ["g.csv", "g.csv"], {})}
-    for id_, (scorer, gold, more) in checks.items():
-        row = {"instance_id": id_, "evaluation": {"func": scorer, "parameters": {"gold": gold, **dialect, **more}}}
+    checks = {"one": check("table_match", gold="g.csv", **dialect), "two": check("tables_match", gold=["g.csv"] * 2, **dialect)}
+    for id_ in checks:
         (tmp_path / "gold" / id_).mkdir(parents=True)
         (tmp_path / "gold" / id_ / "g.csv").write_bytes("straße;wert\nKöln;1,5\nBonn;2\n".encode("latin-1"))
         (tmp_path / "sub" / id_).mkdir(parents=True)
         (tmp_path / "sub" / id_ / "a.csv").write_bytes(f"straße;wert\nKöln;{answer}\nBonn;2\n".encode("latin-1"))
-        with (tmp_path / "gold" / "toy_eval.jsonl").open("a", encoding="utf-8") as handle:
-            handle.write(json.dumps(row) + "\n")
-    files = {"one": "a.csv", "two": ["a.csv", "a.csv"]}
-    kinds = {"one": "file", "two": "files"}
-    rows = [{"instance_id": id_, "answer_type": kinds[id_], "answer_or_path": file} for id_, file in files.items()]
-    write_lines(tmp_path / "sub" / "results_metadata.jsonl", *rows)
+    write_gold(tmp_path / "gold", **checks)
+    write_answers(tmp_path / "sub", ("one", "file", "a.csv"), ("two", "files", ["a.csv", "a.csv"]))
     run = json.loads(called("run", tmp_path / "sub", "--gold", tmp_path / "gold", "--json", "--no-save").stdout)
     score = 1.0 if answer == "1,50" else 0.0
     assert (run["summary"]["official"], run["summary"]["strict"]) == (score, score)
@@ -420,10 +424,8 @@ def test_shards_and_parts_in_every_format(five: Path) -> None:
 
 def test_what_a_limit_of_the_run_cut_off_is_part_of_what_was_asked_for(five: Path) -> None:
     """It counts 0 by name, the coverage is that of what was asked for, and the run verifies as far as it goes."""
-    lines = [{"instance_id": name, "evaluation": {"func": "table_match", "parameters": {"gold": "t.csv"}}} for name in "abcde"]
-    write_lines(five / "gold" / "toy_eval.jsonl", *lines)
-    rows = [{"instance_id": name, "answer_type": "file", "answer_or_path": "t.csv"} for name in "abcde"]
-    write_lines(five / "sub" / "results_metadata.jsonl", *rows)
+    write_gold(five / "gold", **dict.fromkeys("abcde", check("table_match", gold="t.csv")))
+    write_answers(five / "sub", *((name, "file", "t.csv") for name in "abcde"))
     for side in ("gold", "sub"):
         for name in "abcde":
             (five / side / name).mkdir(exist_ok=True)
@@ -445,10 +447,10 @@ N_TEXTS, N_ASKED = 5, 4
 @copy_of
 def place(folder: Path) -> None:
     """Gold of five texts and four questions for a judge that nobody set up; `a` and `b` differ only in what no judge has seen."""
-    texts = [{"instance_id": f"s{i}", "evaluation": {"func": "string_match", "parameters": {"gold": ["Paris"]}}} for i in range(N_TEXTS)]
-    judged = [{"instance_id": f"j{i}", "evaluation": {"func": "llm_judge", "parameters": {"gold": "Paris"}}} for i in range(N_ASKED)]
-    write_lines(folder / "gold/mixed_eval.jsonl", *texts, *judged)
-    write_lines(folder / "judge_only/judge_eval.jsonl", *judged)
+    texts = {f"s{i}": check("string_match", gold=["Paris"]) for i in range(N_TEXTS)}
+    judged = {f"j{i}": check("llm_judge", gold="Paris") for i in range(N_ASKED)}
+    write_gold(folder / "gold", **texts, **judged)
+    write_gold(folder / "judge_only", **judged)
     for name, text in (("a", "Paris"), ("b", "Rome")):
         judged_answers = {f"j{i}": text for i in range(N_ASKED)}
         text_submission(folder / name, **{f"s{i}": "Paris" if i < 4 else "Rome" for i in range(N_TEXTS)}, **judged_answers)
@@ -495,10 +497,8 @@ def test_nothing_judged_passes_no_gate(place: Path) -> None:
     assert shown == ["done: no regression shown at alpha 0.2, but the gate depends on answers without a score: a, b (exit 4)"]
     board = as_json("leaderboard a_judge b_judge --gold judge_only --isolation none", code=4)
     assert [(row["rank"], row["score"], row["n_judged"]) for row in board["rows"]] == [(None, None, 0)] * 2
-    checks = {f"s{i}": ("string_match", {"gold": ["Paris"]}) for i in range(4)} | {"w": ("specificity", {})}
-    write_lines(
-        place / "words/x_eval.jsonl", *({"instance_id": id_, "evaluation": {"func": f, "parameters": p}} for id_, (f, p) in checks.items())
-    )
+    checks = {f"s{i}": check("string_match", gold=["Paris"]) for i in range(4)} | {"w": check("specificity")}
+    write_gold(place / "words", **checks)
     text_submission(place / "empty", **dict.fromkeys(checks, "Paris") | {"w": "!!!"})
     assert lines("run empty --gold words -q")[-1] == "done: judged 4/5: 100.0 % (80.0-100.0 % over all 5) (no gate set)"
     for i in (1, 2):
@@ -513,17 +513,15 @@ def test_nothing_judged_passes_no_gate(place: Path) -> None:
     last = "done: empty: the same on every compared instance, empty 100.0 %"
     assert lines(compared, 4) == [f"{last}, but the gate depends on answers without a score: empty (exit 4)"]
     assert lines(f"{compared} --allow-unscored") == [f"{last} (gate 90.0 % met)"]
-    rows = [{"instance_id": id_, "answer_type": "answer", "answer_or_path": "!!!" if id_ == "w" else "Paris"} for id_ in checks]
-    write_lines(place / "twice/results_metadata.jsonl", *rows, *rows)
+    write_answers(place / "twice", *((id_, "answer", "!!!" if id_ == "w" else "Paris") for id_ in [*checks] * 2))
     sampled = "run twice --gold words -q --samples 2 --no-save --fail-under"
     assert lines(f"{sampled} 0.9", 4)[-1].endswith(", the mean of 2 samples, 2 unscored (exit 4)")
     assert lines(f"{sampled} 0.8")[-1].endswith("(gate 80.0 % met)")
-    faulty = {"instance_id": "s0", "evaluation": {"func": "string_match", "parameters": {"gold": "Paris", "cnj": "or"}}}
-    right = {"instance_id": "s1", "evaluation": {"func": "string_match", "parameters": {"gold": "Paris"}}}
-    write_lines(place / "faulty/x_eval.jsonl", faulty)
+    faulty = check("string_match", gold="Paris", cnj="or")
+    write_gold(place / "faulty", s0=faulty)
     for options in ("", " --allow-unscored"):
         assert lines(f"run a --gold faulty -q{options}", 2) == ["done: nothing judged (0 of 1): gold is faulty in every instance (exit 2)"]
-    write_lines(place / "faulty/x_eval.jsonl", faulty, right)
+    write_gold(place / "faulty", s0=faulty, s1=check("string_match", gold="Paris"))
     lines("run a --gold faulty -q")
     assert "hint: known: null, zero" in said("run a --gold gold --invalid-as one", code=2)
 

@@ -13,7 +13,7 @@ from evalsuite import __version__
 from evalsuite.cli import main
 from evalsuite.core.errors import EXIT_USAGE
 from evalsuite.sandbox.temp_dirs import lock
-from tests.cli.test_run import as_json, lacks, said, text_submission, write_lines
+from tests.cli.test_run import as_json, check, lacks, said, text_submission, write_answers, write_gold
 from tests.conftest import ROOT, copy_example, copy_of
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -83,8 +83,7 @@ def test_runs_are_shown_told_apart_and_locked(run: Path, capsys: pytest.CaptureF
 def two_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A saved run of two numbers with metadata; official does not see the sign of the second. Commands run here."""
     monkeypatch.chdir(tmp_path)
-    rows = [{"instance_id": key, "evaluation": {"func": "number_match", "parameters": {"gold": 3.2}}} for key in ("a", "b")]
-    write_lines(tmp_path / "gold" / "n_eval.jsonl", *rows)
+    write_gold(tmp_path / "gold", a=check("number_match", gold=3.2), b=check("number_match", gold=3.2))
     text_submission(tmp_path / "sub", a="It is 3.2", b="It is -3.2")
     from evalsuite.runs.run_options import RunOptions
     from evalsuite.runs.scoring import run
@@ -125,17 +124,14 @@ def test_other_rules_make_a_new_run(two_numbers: Path, capsys: pytest.CaptureFix
 
 def test_default_rules_stay_default_and_trees_keep_theirs(two_numbers: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run by default rules is scored by them again; beside other scorers trees are strict in every command, and reports say so."""
-    tree = {"func": "tree_match", "parameters": {"gold": {"x": 1}, "schema": {"x": "integer"}}}
-    number = {"func": "number_match", "parameters": {"gold": 3.2}}
-    write_lines(two_numbers / "gold/n_eval.jsonl", {"instance_id": "a", "evaluation": tree}, {"instance_id": "b", "evaluation": number})
+    tree, number = check("tree_match", gold={"x": 1}, schema={"x": "integer"}), check("number_match", gold=3.2)
+    write_gold(two_numbers / "gold", a=tree, b=number)
     text_submission(two_numbers / "sub", a='{"x": 1}', b="3.2")
     assert main(["run", "sub", "--isolation", "none", "-q", "--out", "mixed"]) == 0
     assert main(["rescore", "mixed", "--isolation", "none"]) == 0
     assert "rules default ->" not in capsys.readouterr().out
     assert "|rules:default|" in saved_runs(two_numbers)[1]["signature"]
-    tree = {"func": "tree_match", "parameters": {"gold": [{"x": 1}, {"x": 2}]}}
-    number = {"func": "number_match", "parameters": {"gold": 3.2}}
-    write_lines(two_numbers / "gold/n_eval.jsonl", {"instance_id": "a", "evaluation": tree}, {"instance_id": "b", "evaluation": number})
+    write_gold(two_numbers / "gold", a=check("tree_match", gold=[{"x": 1}, {"x": 2}]), b=number)
     text_submission(two_numbers / "sub", a='[{"x": 1}]', b="3.2")
     assert main(["run", "sub", "--isolation", "none", "--out", "mixed"]) == 0
     out = capsys.readouterr().out
@@ -242,7 +238,7 @@ SECRET = 987654.25
 @copy_of
 def hidden(folder: Path) -> None:
     """A run of one wrong number against hidden gold."""
-    write_lines(folder / "gold/x_eval.jsonl", {"instance_id": "n1", "evaluation": {"func": "number_match", "parameters": {"gold": SECRET}}})
+    write_gold(folder / "gold", n1=check("number_match", gold=SECRET))
     (folder / "gold/suite.yaml").write_text("hidden: true\n")
     text_submission(folder / "sub", n1="17")
     said("run sub --quiet --isolation none")
@@ -286,22 +282,10 @@ ANSWERS = {"a0": "yynn", "a1": "yyyn", "b0": "nnnn", "b1": "nynn"}
 @copy_of
 def sampled(folder: Path) -> None:
     """Gold of four questions, a submission for each of `ANSWERS`, and their runs."""
-    spec = {"func": "string_match", "parameters": {"gold": ["y"]}}
-    (folder / "gold").mkdir()
-    lines = [json.dumps({"instance_id": f"q{i}", "evaluation": spec}) for i in range(4)]
-    (folder / "gold" / "x_eval.jsonl").write_text("\n".join(lines))
+    write_gold(folder / "gold", **{f"q{i}": check("string_match", gold=["y"]) for i in range(4)})
     for name, answers in ANSWERS.items():
-        submission(folder / name, answers)
+        text_submission(folder / name, **{f"q{i}": letter for i, letter in enumerate(answers)})
         assert main(["run", name, "--gold", "gold", "--out", f"runs/{name}", "--quiet", "--isolation", "none"]) == 0
-
-
-def submission(folder: Path, answers: str) -> None:
-    """A submission with a letter for each question."""
-    folder.mkdir()
-    rows = [
-        {"instance_id": f"q{i}", "answer_type": "answer", "answer_or_path": letter} for i, letter in enumerate(answers) if letter != "-"
-    ]
-    (folder / "results_metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
 
 
 def test_samples_are_runs_of_one_model(sampled: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -333,17 +317,9 @@ def test_samples_are_runs_of_one_model(sampled: Path, capsys: pytest.CaptureFixt
 @pytest.fixture
 def several(sampled: Path) -> Path:
     """A submission of three lines an id but for q2, which has two, and q3, which has four."""
-    folder = sampled / "several"
-    folder.mkdir()
     letters = {"q0": "yyy", "q1": "nyn", "q2": "yn", "q3": "yyyy"}
-    rows = [
-        {"instance_id": name, "answer_type": "answer", "answer_or_path": own[at]}
-        for at in range(4)
-        for name, own in letters.items()
-        if at < len(own)
-    ]
-    (folder / "results_metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return folder
+    rows = [(name, "answer", own[at]) for at in range(4) for name, own in letters.items() if at < len(own)]
+    return write_answers(sampled / "several", *rows)
 
 
 def test_several_answers_a_question_in_one_submission(several: Path) -> None:

@@ -14,7 +14,7 @@ from evalsuite.core.status import LEVELS
 from evalsuite.reports import FORMATS
 from evalsuite.suites.stored_suites import load_suite
 from tests.cli.test_report import marks_in, text_of
-from tests.cli.test_run import as_json, called, lacks, said, text_gold, text_submission
+from tests.cli.test_run import as_json, called, check, lacks, said, text_gold, text_submission, write_gold, write_lines
 from tests.conftest import ROOT, copy_of
 from tests.reports.suites import hidden_suite
 from tests.scorers.judge.conftest import Serve, serve
@@ -130,11 +130,8 @@ def test_judge_of_a_leaderboard_and_of_rescore(tmp_path: Path, monkeypatch: pyte
     """`--judge` goes before what gold says there too; another model is another signature, so nothing known is taken over."""
     monkeypatch.chdir(tmp_path)
     server = serve(lambda body, _: json.dumps({"score": 5 if body["model"] == "kind" else 1}))
-    entry = {"instance_id": "q", "question": "Who?", "evaluation": {"func": "llm_judge", "parameters": {"gold": "Goethe"}}}
-    answer = {"instance_id": "q", "answer_type": "answer", "answer_or_path": "It was Goethe"}
-    for path, line in (("gold/x_eval.jsonl", entry), ("answers/results_metadata.jsonl", answer)):
-        Path(path).parent.mkdir()
-        Path(path).write_text(json.dumps(line))
+    write_lines(Path("gold/x_eval.jsonl"), {"instance_id": "q", "question": "Who?", "evaluation": check("llm_judge", gold="Goethe")})
+    text_submission(Path("answers"), q="It was Goethe")
     for model in ("harsh", "kind"):
         Path(f"{model}.yaml").write_text(json.dumps({"base_url": server.base_url, "model": model, "cache": False}))
     assert main(["run", "answers", "--gold", "gold", "--judge", "harsh.yaml", "--out", "first", "--quiet"]) == 0
@@ -219,7 +216,7 @@ GOOD = {i: f"town {i}" for i in range(N)}
 BAD = dict.fromkeys(range(8), "nowhere") | {i: f"town {i}" for i in range(8, N)}
 
 
-def write_gold(folder: Path, *, n: int = N) -> None:
+def gold_of_towns(folder: Path, *, n: int = N) -> None:
     """A gold of n towns."""
     text_gold(folder, **{f"q{i:02}": f"town {i}" for i in range(n)})
 
@@ -232,7 +229,7 @@ def write_submission(folder: Path, answers: Mapping[int, str]) -> None:
 @copy_of
 def place(folder: Path) -> None:
     """Gold, two submissions, `good` and `bad` (eight of twelve lost), and a run of each."""
-    write_gold(folder / "gold")
+    gold_of_towns(folder / "gold")
     (folder / "gold/suite.yaml").write_text("groups: {early: [q00, q01, q02, q03], late: [q08, q09]}\n")
     for name, answers in (("good", GOOD), ("bad", BAD)):
         write_submission(folder / name, answers)
@@ -250,7 +247,7 @@ def test_two_folders_are_scored_and_compared(place: Path) -> None:
     assert main(["compare", "good", "bad", "--isolation", "none", "--fail-on-regression", "--alpha", "0.001", "-q"]) == 0
     write_submission(place / "v2/good", GOOD)
     assert said("compare good v2/good -q") == "done: good #2: the same on every compared instance (no gate set)\n"
-    write_gold(place / "gold", n=25)
+    gold_of_towns(place / "gold", n=25)
     (place / "gold/suite.yaml").unlink()
     write_submission(place / "a", {i: f"town {i}" for i in range(25)})
     write_submission(place / "b", dict.fromkeys(range(24), "nowhere"))
@@ -277,7 +274,7 @@ def test_runs_that_can_be_compared(place: Path) -> None:
     assert found[0][2] == ["early", "late"]
     said("run bad --only q00,q09 --out b -q")
     assert not lacks(said("compare r_good b"), "2 instances paired", "10 instances only in r_good, left out (q01, q02, q03")
-    write_gold(place / "gold2", n=N - 2)
+    gold_of_towns(place / "gold2", n=N - 2)
     said("run bad --gold gold2 --out b -q")
     assert not lacks(said("compare r_good b", code=2), "r_good and b are not comparable: gold ", "--force")
     shown = said("compare r_good b --force -o c.json")
@@ -297,9 +294,7 @@ def test_runs_of_suites_and_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert main(["suite", "run", "towns", name, "--from", f"{name}.csv"]) == 0
     assert said("compare v1 v2 -q") == "done: v2: better (+100.0 points, p 0.0078) (no gate set)\n"
     records = [{"title": f"t{i}", "year": 2000 + i} for i in range(10)]
-    (tmp_path / "gold").mkdir()
-    rows = [{"instance_id": f"q{i:02}", "evaluation": {"func": "tree_match", "parameters": {"gold": r}}} for i, r in enumerate(records)]
-    (tmp_path / "gold/records_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_gold(tmp_path / "gold", **{f"q{i:02}": check("tree_match", gold=record) for i, record in enumerate(records)})
     write_submission(tmp_path / "a", {i: json.dumps(record) for i, record in enumerate(records)})
     write_submission(tmp_path / "b", {i: json.dumps({**record, "year": 1}) for i, record in enumerate(records)})
     (candidate,) = as_json("compare a b --shift")["candidates"]

@@ -15,7 +15,7 @@ from evalsuite.core.errors import UntrustedPluginError
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.plugin_calls import is_trusted, trusting_plugins
 from evalsuite.gold.layouts import read_gold
-from tests.cli.test_run import called
+from tests.cli.test_run import called, check, text_submission, write_answers, write_gold
 from tests.processes import finished
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -58,20 +58,12 @@ def broken_match(prediction: str, *, gold: str) -> Score:
 def place(tmp_path: Path) -> Path:
     """A gold folder and a submission that use the plugin's scorers, beside `my.py`."""
     (tmp_path / "my.py").write_text(PLUGIN)
-    checks = {
-        "a": ("shout_match", {"gold": "Paris"}),
-        "b": ("row_count", {"gold": 2}),
-        "c": ("Half", {"gold": "x"}),
-        "d": ("broken_match", {"gold": "x"}),
-    }
-    rows = [{"instance_id": i, "evaluation": {"func": f, "parameters": p}} for i, (f, p) in checks.items()]
-    (tmp_path / "gold").mkdir()
-    (tmp_path / "gold" / "toy_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    answers = [("a", "answer", "PARIS"), ("b", "file", "t.csv"), ("c", "answer", "anything"), ("d", "answer", "x")]
+    golds = {"shout_match": "Paris", "row_count": 2, "Half": "x", "broken_match": "x"}
+    write_gold(tmp_path / "gold", **{name: check(func, gold=gold) for name, (func, gold) in zip("abcd", golds.items(), strict=True)})
     (tmp_path / "sub" / "b").mkdir(parents=True)
     (tmp_path / "sub" / "b" / "t.csv").write_text("n\n1\n2\n")
-    lines = [{"instance_id": i, "answer_type": t, "answer_or_path": v} for i, t, v in answers]
-    (tmp_path / "sub" / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    answers = [("a", "answer", "PARIS"), ("b", "file", "t.csv"), ("c", "answer", "anything"), ("d", "answer", "x")]
+    write_answers(tmp_path / "sub", *answers)
     return tmp_path
 
 
@@ -132,13 +124,8 @@ class Ranked:
 def test_run_batch_sees_all_answers_at_once(tmp_path: Path, bad: bool) -> None:
     """A class with `run_batch` is called once with all answers in gold order; where that fails, each is asked alone and pays for itself."""
     (tmp_path / "my.py").write_text(WHOLE)
-    (tmp_path / "gold").mkdir()
-    (tmp_path / "sub").mkdir()
-    answers = ["a", "bad" if bad else "bb", "ccc"]
-    gold = [{"instance_id": f"q{n}", "evaluation": {"func": "Ranked", "parameters": {"gold": f"g{n}", "context": "c"}}} for n in range(3)]
-    lines = [{"instance_id": f"q{n}", "answer_type": "answer", "answer_or_path": text} for n, text in enumerate(answers)]
-    (tmp_path / "gold" / "toy_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
-    (tmp_path / "sub" / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_gold(tmp_path / "gold", **{f"q{n}": check("Ranked", gold=f"g{n}", context="c") for n in range(3)})
+    text_submission(tmp_path / "sub", q0="a", q1="bad" if bad else "bb", q2="ccc")
     scores = {name: row["score"] for name, row in results(tmp_path, "--plugin", "my.py").items()}
     log = (tmp_path / "my.py.log").read_text().splitlines()
     if bad:

@@ -13,6 +13,7 @@ from evalsuite.readers import duckdb_tables
 from evalsuite.readers.duckdb_tables import RefusedViewError, read_duckdb
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers import SCORERS
+from tests.cli.test_run import check, write_answers, write_gold
 from tests.duckdb_files import opened
 
 BASE = "create table base as select i as id, 'name ' || i as name, i * 1.5 as v from range(4) r(i)"
@@ -201,18 +202,16 @@ def test_a_view_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir(tmp_path)
     plain, file = "select * from base", "select * from read_csv('x.csv')"
     views = {"dbt": plain, "original": plain, "dbt file": file, "original file": file}
-    spec = []
+    checks = {}
     for name, view in views.items():
         made(tmp_path / "gold" / name / "g.duckdb", "create table mart as select * from base")
         made(tmp_path / "sub" / name / "p.duckdb")
         (tmp_path / "x.csv").write_text("id\n1\n")
         with opened(tmp_path / "sub" / name / "p.duckdb") as connection:
             connection.execute(f"create view mart as {view}")
-        parameters = {"gold": "g.duckdb", "condition_tabs": ["mart"], "reference": name.split()[0]}
-        spec.append({"instance_id": name, "evaluation": {"func": "duckdb_match", "parameters": parameters}})
-    (tmp_path / "gold" / "x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
-    rows = [{"instance_id": name, "answer_type": "file", "answer_or_path": "p.duckdb"} for name in views]
-    (tmp_path / "sub" / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        checks[name] = check("duckdb_match", gold="g.duckdb", condition_tabs=["mart"], reference=name.split()[0])
+    write_gold(tmp_path / "gold", **checks)
+    write_answers(tmp_path / "sub", *((name, "file", "p.duckdb") for name in views))
     assert main(["run", "sub", "--gold", "gold", "--out", "out", "-q", "--no-cache"]) == 0
     results = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
     assert [(row["official"], row["strict"]) for row in results] == [(1, 1), (0, 1), (0, 0), (0, 0)]

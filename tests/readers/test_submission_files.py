@@ -32,7 +32,7 @@ from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import InterruptedRun, Run, run
 from evalsuite.runs.worker_pool import WorkerPair
 from evalsuite.sandbox.fork_server import Worker
-from tests.cli.test_run import write_lines
+from tests.cli.test_run import check, write_answers, write_gold
 from tests.properties import is_full
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -41,11 +41,7 @@ pytestmark = pytest.mark.usefixtures("shared_fork_server")
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A submission of one text and one file."""
-    rows = [
-        {"instance_id": "t", "answer_type": "answer", "answer_or_path": "Paris"},
-        {"instance_id": "f", "answer_type": "file", "answer_or_path": "r.csv"},
-    ]
-    write_lines(tmp_path / "sub" / "results_metadata.jsonl", *rows)
+    write_answers(tmp_path / "sub", ("t", "answer", "Paris"), ("f", "file", "r.csv"))
     (tmp_path / "sub" / "f").mkdir()
     (tmp_path / "sub" / "f" / "r.csv").write_text("n\n1\n")
     return tmp_path / "sub"
@@ -172,11 +168,7 @@ def run_while(folder: Path, then: Callable[[], object], *, after: Callable[[], o
     """A run of the submission in which something happens before its files are read, or `after` they were."""
     gold = folder.parent / "gold"
     if not gold.exists():
-        checks = {
-            "t": {"func": "string_match", "parameters": {"gold": "Paris"}},
-            "f": {"func": "table_match", "parameters": {"gold": "g.csv"}},
-        }
-        write_lines(gold / "toy_eval.jsonl", *({"instance_id": name, "evaluation": check} for name, check in checks.items()))
+        write_gold(gold, t=check("string_match", gold="Paris"), f=check("table_match", gold="g.csv"))
         (gold / "f").mkdir()
         (gold / "f" / "g.csv").write_text("n\n1\n")
 
@@ -369,8 +361,7 @@ def test_runs_of_a_url(memory: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
     """It gives the folder's own results under the URL's name, each sample with its file; it cannot be watched."""
     (tmp_path / "gold" / "a").mkdir(parents=True)
     (tmp_path / "gold" / "a" / "x.csv").write_text("v\n1\n")
-    line = {"instance_id": "a", "evaluation": {"func": "table_match", "parameters": {"gold": "x.csv"}}}
-    (tmp_path / "gold" / "x_eval.jsonl").write_text(json.dumps(line) + "\n")
+    write_gold(tmp_path / "gold", a=check("table_match", gold="x.csv"))
     hand_in(memory, ("a", "file", "1.csv"), ("a", "file", "2.csv"))
     for name in ("1.csv", "2.csv"):
         memory.pipe(f"/team/a/{name}", b"v\n1\n")

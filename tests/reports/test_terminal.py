@@ -21,6 +21,7 @@ from evalsuite.reports.run_document import MOST_GROUPS, MOST_LINES, MOST_ROWS, r
 from evalsuite.reports.terminal import Screen, as_text, show
 from evalsuite.runs.history import GoldSelfScore, read_run, save_self_score, signature_of
 from evalsuite.runs.submission_reader import saved_exchanges
+from tests.cli.test_run import check, write_answers, write_gold
 from tests.conftest import ROOT
 from tests.reports import made
 
@@ -212,19 +213,15 @@ def disguised(folder: Path) -> tuple[Path, Path]:
         "absent": ("table_match", {"gold": "t.csv"}, "file", f"none{hidden[:40]}.csv"),
         "tree": ("tree_match", {"gold": "t.json"}, "answer", json.dumps({f"k{hidden}": f"v{hidden}"}, ensure_ascii=False)),
     }
-    (gold).mkdir()
-    spec, rows = [], []
-    for name, (func, parameters, kind, value) in checks.items():
+    for name, (_, _, kind, value) in checks.items():
         (sub / name).mkdir(parents=True)
         (gold / name).mkdir(parents=True)
         (gold / name / "t.csv").write_text(f"na{hidden}me,v\nb{hidden},1\nc,2\n", encoding="utf-8", newline="")
         (gold / name / "t.json").write_text(json.dumps({"k": f"v{hidden}", f"z{hidden}": 1}), encoding="utf-8")
         if kind == "file" and name != "absent":
             (sub / name / value).write_text(f"na{hidden[:-8]}me,w\nb{hidden[:-9]},1\nc,3\n", encoding="utf-8", newline="")
-        spec.append({"instance_id": name, "evaluation": {"func": func, "parameters": parameters}})
-        rows.append({"instance_id": name, "answer_type": kind, "answer_or_path": value})
-    (gold / "x_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in spec))
-    (sub / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [*rows, {"instance_id": f"un{hidden}"}]))
+    write_gold(gold, **{name: check(func, **parameters) for name, (func, parameters, *_) in checks.items()})
+    write_answers(sub, *((name, kind, value) for name, (_, _, kind, value) in checks.items()), (f"un{hidden}", "", ""))
     return sub, gold
 
 

@@ -24,6 +24,7 @@ from evalsuite.sql import open_session
 from evalsuite.sql.execution import ResultCache, ask, execute, run_answer, write_result
 from evalsuite.sql.result_csv import CsvFile, CsvText
 from evalsuite.sql.session import Connection, QueryLimits, Written, only_statement
+from tests.cli.test_run import check, text_submission, write_gold
 from tests.duckdb_files import opened
 from tests.properties import examples, is_full
 from tests.sql.conftest import ENGINES, OWN_ENGINES, Made, TimeTaken
@@ -365,21 +366,12 @@ def test_scores_on_every_engine(made: Made, tmp_path: Path, monkeypatch: pytest.
     """With nothing but `"parameters": {}`, and with percentage and precision too, answers are right and wrong under both rules."""
     monkeypatch.chdir(tmp_path)
     gold, submission = tmp_path / "gold", tmp_path / "handed_in"
-    submission.mkdir()
-    evaluation = {"func": "number_match", "temporal": True}
     ids = [f"q{at}" for at in range(len(NUMBERS))]
     for id_ in ids:
         (gold / id_).mkdir(parents=True)
         (gold / id_ / "gold.sql").write_text(QUERY)
-    entries = [
-        {"instance_id": id_, "evaluation": {**evaluation, "parameters": parameters}}
-        for id_, (parameters, _, _) in zip(ids, NUMBERS, strict=True)
-    ]
-    answers = [
-        {"instance_id": id_, "answer_type": "answer", "answer_or_path": answer} for id_, (_, answer, _) in zip(ids, NUMBERS, strict=True)
-    ]
-    (gold / "living_eval.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
-    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answers))
+    write_gold(gold, **{id_: check("number_match", **case[0]) | {"temporal": True} for id_, case in zip(ids, NUMBERS, strict=True)})
+    text_submission(submission, **{id_: case[1] for id_, case in zip(ids, NUMBERS, strict=True)})
     connection = {"engine": made.engine, "database": made.connection.database, "prefix": "q", **made.connection.options}
     (tmp_path / "connections.yaml").write_text(json.dumps({"house": connection}))
     run = evaluate(submission, gold, save=False, jobs=1)

@@ -20,6 +20,7 @@ from evalsuite.scorers.sql_match import sql_match
 from evalsuite.sql import query_pairs
 from evalsuite.sql.query_pairs import EVALUATORS, files_of, order_columns, order_terms, statement_of, tables_of, time_ratio
 from evalsuite.sql.session import QueryLimits, laid_out
+from tests.cli.test_run import check, write_answers, write_gold
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -291,12 +292,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     connection.close()
     (tmp_path / "gold/a/gold.sql").write_text("SELECT n FROM t WHERE n > 0")
     (tmp_path / "gold/b/g.csv").write_text("n\n1\n2\n")
-    for place, key, names in (("gold/toy_eval.jsonl", "evaluation", ("gold.sql", "g.csv")), ("sub/results_metadata.jsonl", "", ())):
-        rows: list[dict[str, object]] = [{"instance_id": name, "answer_type": "file", "answer_or_path": f"{name}.sql"} for name in "ab"]
-        if key:
-            checks = [{"func": "table_match", "parameters": {"gold": name}} for name in names]
-            rows = [{"instance_id": name, key: check} for name, check in zip("ab", checks, strict=True)]
-        (tmp_path / place).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_gold(tmp_path / "gold", a=check("table_match", gold="gold.sql"), b=check("table_match", gold="g.csv"))
+    write_answers(tmp_path / "sub", ("a", "file", "a.sql"), ("b", "file", "b.sql"))
     (tmp_path / "gold/connections.yaml").write_text("shop:\n  engine: sqlite\n  database: shop.sqlite\n  instances: [a, b]\n")
     return tmp_path
 
