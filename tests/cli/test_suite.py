@@ -59,16 +59,13 @@ def test_parameters_plugins_and_a_judge(questions: Path, serve: Serve, capsys: p
     assert "a: done: 50.0 %" in said("suite run judged --from a.csv --context-column seen")
 
 
-@pytest.mark.parametrize(
-    ("option", "says"),
-    [
-        (["--parameter", "ignore_cas=true"], "did you mean 'ignore_case'?"),
-        (["--parameter", "ignore_case"], "--parameter cannot be 'ignore_case'"),
-        (["--parameter", "ignore_case=5"], "must be true or false"),
-        (["--reference-column", "answer"], "the data has no reference column 'answer'"),
-        (["--judge", "suite.yaml"], "suite.yaml: no such file"),
-    ],
-)
+@pytest.mark.parametrize(("option", "says"), [
+    (["--parameter", "ignore_cas=true"], "did you mean 'ignore_case'?"),
+    (["--parameter", "ignore_case"], "--parameter cannot be 'ignore_case'"),
+    (["--parameter", "ignore_case=5"], "must be true or false"),
+    (["--reference-column", "answer"], "the data has no reference column 'answer'"),
+    (["--judge", "suite.yaml"], "suite.yaml: no such file"),
+])  # fmt: skip
 def test_what_cannot_be_meant_makes_no_suite(questions: Path, option: list[str], says: str) -> None:
     """Each wrong option is named, and nothing is written."""
     assert says in said("suite create capitals --from q.csv --scorer exact_match", *option, code=EXIT_USAGE)

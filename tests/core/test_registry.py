@@ -60,19 +60,15 @@ def by_size(prediction: str, *, gold: str | list[str], size: int = 3) -> Score:
 ENTRY = registry.Scorer(name="by_size", function=by_size, marker=by_size.__evalsuite__, summary="")  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "messages", "blocks"),
-    [
-        ({"gold": "x"}, ["saw ['gold']"], [2]),
-        ({"gold": "x", "size": 4}, ["saw ['gold', 'size']"], [2]),
-        ({"gold": "x", "size": "4"}, ["parameter 'size' of by_size must be integer, found str"], [2]),
-        ({"size": 4}, ["by_size needs the parameter 'gold'"], [2]),
-        ({"gold": "x", "result": 4}, ["parameter 'result' of by_size is ignored", "saw ['gold']"], [0, 2]),
-        ({"gold": "x", "database": ""}, ["parameter 'database' of by_size must be text, found str"], [2]),
-        ({"gold": "x", "database": "shop"}, ["saw ['gold']"], [2]),
-        ({"gold": "x", "sise": 4}, ["unknown parameter 'sise' of by_size", "saw ['gold']"], [1, 2]),
-    ],
-)
+@pytest.mark.parametrize(("parameters", "messages", "blocks"), [
+    ({"gold": "x"}, ["saw ['gold']"], [2]), ({"gold": "x", "size": 4}, ["saw ['gold', 'size']"], [2]),
+    ({"gold": "x", "size": "4"}, ["parameter 'size' of by_size must be integer, found str"], [2]),
+    ({"size": 4}, ["by_size needs the parameter 'gold'"], [2]),
+    ({"gold": "x", "result": 4}, ["parameter 'result' of by_size is ignored", "saw ['gold']"], [0, 2]),
+    ({"gold": "x", "database": ""}, ["parameter 'database' of by_size must be text, found str"], [2]),
+    ({"gold": "x", "database": "shop"}, ["saw ['gold']"], [2]),
+    ({"gold": "x", "sise": 4}, ["unknown parameter 'sise' of by_size", "saw ['gold']"], [1, 2]),
+])  # fmt: skip
 def test_problems_of_parameters(parameters: dict[str, Any], messages: list[str], blocks: list[int]) -> None:
     """Unknown ones block official alone, others both, each with its place; what gets its value later is not looked at."""
     found = registry.check_parameters(ENTRY, parameters, where="eval.jsonl:4")
@@ -102,19 +98,14 @@ def test_parameters_and_places_of_their_own() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("rows", "right"),
-    [
-        ([], True),
-        ([{"n": 0, "share": 0.5, "name": "x"}, {"n": 2, "share": None, "name": "", "more": 1}], True),
-        ([{"n": -1, "share": 0.5, "name": "x"}], False),
-        ([{"n": 1, "share": 0.5, "name": "x"}, {"n": True, "share": 0.5, "name": "x"}], False),
-        ([{"n": 1, "share": 1.5, "name": "x"}], False),
-        ([{"n": 1, "share": -0.1, "name": "x"}], False),
-        *(([{"n": 1, "share": 0.1}], False), ([["n", 1]], False), (["row"], False), ({"n": 1, "share": 0.1, "name": "x"}, False)),
-        (None, False),
-    ],
-)
+@pytest.mark.parametrize(("rows", "right"), [
+    ([], True),
+    ([{"n": 0, "share": 0.5, "name": "x"}, {"n": 2, "share": None, "name": "", "more": 1}], True),
+    ([{"n": -1, "share": 0.5, "name": "x"}], False),
+    ([{"n": 1, "share": 0.5, "name": "x"}, {"n": True, "share": 0.5, "name": "x"}], False),
+    ([{"n": 1, "share": 1.5, "name": "x"}], False), ([{"n": 1, "share": -0.1, "name": "x"}], False), ([{"n": 1, "share": 0.1}], False),
+    ([["n", 1]], False), (["row"], False), ({"n": 1, "share": 0.1, "name": "x"}, False), (None, False),
+])  # fmt: skip
 def test_rows_of_details(rows: Any, right: bool) -> None:
     """Objects with a value of the right type for each key; a count is at least 0, a share from 0 to 1 or null."""
     assert registry.are_rows(rows, {"n": int, "share": registry.SHARE, "name": str}) is right
@@ -596,10 +587,9 @@ def test_installed_packages_and_names_that_are_taken(own: registry.Registry, mon
         own.load_file(tmp_path / "empty.py")
 
 
-@pytest.mark.parametrize(
-    ("value", "is_within"),
-    [(0, True), (1.0, True), (0.5, True), (-0.01, False), (1.01, False), (math.nan, True), ("x", True), (None, True)],
-)
+@pytest.mark.parametrize(("value", "is_within"), [
+    (0, True), (1.0, True), (0.5, True), (-0.01, False), (1.01, False), (math.nan, True), ("x", True), (None, True),
+])  # fmt: skip
 def test_values_within_the_usual_range(value: Any, is_within: bool) -> None:
     """Numbers from 0 to 1; what is no number, or a `Score`, speaks for no other scale."""
     assert (

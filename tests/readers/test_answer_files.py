@@ -286,14 +286,11 @@ def test_forms_of_gold_and_of_an_answer(gold: Path) -> None:
         found[3]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "why"),
-    [
-        ({"gold": "{"}, "line 1: not valid JSON at column 2"),
-        ({"gold": "{}", "schema": "{"}, "the schema, line 1: not valid JSON at column 2"),
-        ({"gold": "{}", "schema": "t.json"}, "the schema, gold file q/t.json: line 1: not valid JSON at column 2"),
-    ],
-)
+@pytest.mark.parametrize(("parameters", "why"), [
+    ({"gold": "{"}, "line 1: not valid JSON at column 2"),
+    ({"gold": "{}", "schema": "{"}, "the schema, line 1: not valid JSON at column 2"),
+    ({"gold": "{}", "schema": "t.json"}, "the schema, gold file q/t.json: line 1: not valid JSON at column 2"),
+])  # fmt: skip
 def test_a_tree_of_gold_that_is_broken(gold: Path, parameters: dict[str, str], why: str) -> None:
     """The fault is gold's, and says which of its two texts, or which file."""
     with pytest.raises(FaultError) as refused:

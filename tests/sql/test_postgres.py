@@ -318,15 +318,11 @@ def test_roles_and_connections_that_are_refused(postgres: Connection) -> None:
         open_session(postgres, LIMITS)
 
 
-@pytest.mark.parametrize(
-    ("change", "cause"),
-    [
-        ({"password": "wrong-one"}, "refuses the login check `user` and `password`"),
-        ({"user": "nobody9"}, "refuses the login check `user`"),
-        ({"port": 1}, "no server answers check `host` and `port`"),
-        ({"host": "nowhere.invalid"}, "no server answers check `host`"),
-    ],
-)
+@pytest.mark.parametrize(("change", "cause"), [
+    ({"password": "wrong-one"}, "refuses the login check `user` and `password`"),
+    ({"user": "nobody9"}, "refuses the login check `user`"), ({"port": 1}, "no server answers check `host` and `port`"),
+    ({"host": "nowhere.invalid"}, "no server answers check `host`"),
+])  # fmt: skip
 def test_a_login_that_fails(postgres: Connection, change: dict[str, Any], cause: str) -> None:
     """The message says why and names what to look at, and no value of the connection."""
     broken = replace(postgres, options={**postgres.options, **change})
