@@ -292,8 +292,11 @@ def test_an_archive_exchanged_while_it_is_read_gives_nobody_elses_answers(place:
 @pytest.mark.parametrize(
     ("told", "code"),
     [
-        *(([["../x", "eA=="]], "BAD_PATH"), ([["a", "eA=="], ["b", "eA=="], ["a", "eA=="]], "BAD_PATH")),
-        *(([["a", "no base64!"]], "WORKER_DIED"), ([["a", 5]], "WORKER_DIED"), ([["a", "eHh4" * 250_000]] * 2, "TOO_LARGE")),
+        ([["../x", "eA=="]], "BAD_PATH"),
+        ([["a", "eA=="], ["b", "eA=="], ["a", "eA=="]], "BAD_PATH"),
+        ([["a", "no base64!"]], "WORKER_DIED"),
+        ([["a", 5]], "WORKER_DIED"),
+        ([["a", "eHh4" * 250_000]] * 2, "TOO_LARGE"),
         ([[f"f{n}", "eA=="] for n in range(1_001)], "LIMIT"),
     ],
 )
@@ -350,10 +353,15 @@ def test_what_a_limit_still_allows() -> None:
         checks.folder(same)
     checks.file("t/u/v")
     refused: list[tuple[str, Callable[[], None]]] = [
-        *(("TOO_LARGE", lambda: checks.hold(1, "a", so_far=1_000_000)), ("LIMIT", lambda: checks.hold(1, "d")), ("LIMIT", checks.count)),
-        *(("BAD_PATH", lambda: checks.folder("a/" * 32 + "b")), ("BAD_PATH", lambda: checks.folder("t/U"))),
-        *(("BAD_PATH", lambda: checks.folder("T/w")), ("BAD_PATH", lambda: checks.file("t/U/w"))),
-        *(("BAD_PATH", lambda: checks.file("t/u")), ("BAD_PATH", lambda: checks.folder("f/g"))),
+        ("TOO_LARGE", lambda: checks.hold(1, "a", so_far=1_000_000)),
+        ("LIMIT", lambda: checks.hold(1, "d")),
+        ("LIMIT", checks.count),
+        ("BAD_PATH", lambda: checks.folder("a/" * 32 + "b")),
+        ("BAD_PATH", lambda: checks.folder("t/U")),
+        ("BAD_PATH", lambda: checks.folder("T/w")),
+        ("BAD_PATH", lambda: checks.file("t/U/w")),
+        ("BAD_PATH", lambda: checks.file("t/u")),
+        ("BAD_PATH", lambda: checks.folder("f/g")),
         ("BAD_PATH", lambda: checks.folder("f/g/h")),
     ]
     for code, more in refused:
@@ -437,7 +445,12 @@ def test_long_names_are_cut_in_reasons(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "is_left_out"),
     [
-        *(("__MACOSX/a", True), ("a/.DS_Store", True), ("Thumbs.db", True), ("a/._b", True), ("._a/b", False), ("a/__MACOSX", False)),
+        ("__MACOSX/a", True),
+        ("a/.DS_Store", True),
+        ("Thumbs.db", True),
+        ("a/._b", True),
+        ("._a/b", False),
+        ("a/__MACOSX", False),
         ("a", False),
     ],
 )

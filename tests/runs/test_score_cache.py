@@ -152,7 +152,9 @@ def test_a_hard_link_to_gold_gets_nothing_from_an_honest_equal_file(place: Path)
 @pytest.mark.parametrize(
     ("change", "is_kept"),
     [
-        *(({}, True), ({"strict": None, "strict_fault": Fault(code="TIMEOUT")}, False), ({"details": {"reads_clock": True}}, False)),
+        ({}, True),
+        ({"strict": None, "strict_fault": Fault(code="TIMEOUT")}, False),
+        ({"details": {"reads_clock": True}}, False),
         ({"status": "timeout", "fault": "TIMEOUT", "score": 0, "official": 0, "strict": 0}, False),
     ],
 )

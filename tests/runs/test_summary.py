@@ -41,9 +41,13 @@ def test_what_a_list_of_runs_says_of_the_judged_part() -> None:
     """
     own, unscored = result("f", None, scorer="own", details={"raw": 7.0}), result("g", None, status="unscored")
     for results, words in (
-        *(([RIGHT, WRONG, MISSING], ""), ([RIGHT, UNJUDGED], ""), ([RIGHT, own], "")),
-        *(([RIGHT, MISSING, UNJUDGED, unscored], "judged 2/4"), ([RIGHT, own, unscored], "judged 2/3")),
-        *(([own, result("h", 0.0, status="missing", scorer="own")], "judged 1/2"), ([own], "")),
+        ([RIGHT, WRONG, MISSING], ""),
+        ([RIGHT, UNJUDGED], ""),
+        ([RIGHT, own], ""),
+        ([RIGHT, MISSING, UNJUDGED, unscored], "judged 2/4"),
+        ([RIGHT, own, unscored], "judged 2/3"),
+        ([own, result("h", 0.0, status="missing", scorer="own")], "judged 1/2"),
+        ([own], ""),
     ):
         assert judged_words(summarise(results, rules="official").to_json()) == words
     assert judged_words({}) == ""

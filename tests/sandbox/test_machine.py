@@ -72,8 +72,10 @@ def alone(example: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
 @pytest.mark.parametrize(
     ("limit", "words"),
     [
-        *((f"AS={200 * MIB}", "200 MiB of address space"), pytest.param(f"DATA={150 * MIB}", "150 MiB of data", marks=pytest.mark.slow)),
-        *(("CPU=5", "5 s of CPU time: one answer may take 10"), pytest.param("NOFILE=60", "60 open files", marks=pytest.mark.slow)),
+        (f"AS={200 * MIB}", "200 MiB of address space"),
+        pytest.param(f"DATA={150 * MIB}", "150 MiB of data", marks=pytest.mark.slow),
+        ("CPU=5", "5 s of CPU time: one answer may take 10"),
+        pytest.param("NOFILE=60", "60 open files", marks=pytest.mark.slow),
         pytest.param("FSIZE=1000", "1000 bytes for a file", marks=pytest.mark.slow),
     ],
 )
@@ -255,9 +257,15 @@ def test_a_file_and_a_time_beyond_the_limits_are_refused(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("n_mib", "sizes", "jobs"),
     [
-        *((None, [10**9] * 8, 8), (8000, [1000] * 8, 8), (600, [1000] * 8, 4), (300, [1000] * 8, 1), (300, [], 1)),
-        *((2000, [100 * MIB, 10 * MIB, *[1000] * 9], 5), (1500, [100 * MIB, 10 * MIB, *[1000] * 9], 1)),
-        *((1400, [100 * MIB, 10 * MIB, *[1000] * 9], None), (200, [1000], None)),
+        (None, [10**9] * 8, 8),
+        (8000, [1000] * 8, 8),
+        (600, [1000] * 8, 4),
+        (300, [1000] * 8, 1),
+        (300, [], 1),
+        (2000, [100 * MIB, 10 * MIB, *[1000] * 9], 5),
+        (1500, [100 * MIB, 10 * MIB, *[1000] * 9], 1),
+        (1400, [100 * MIB, 10 * MIB, *[1000] * 9], None),
+        (200, [1000], None),
     ],
 )
 def test_as_many_side_by_side_as_there_is_room_for(

@@ -156,8 +156,11 @@ def test_the_table_is_large() -> None:
 @pytest.mark.parametrize(
     ("line", "at"),
     [
-        *(("rnu sub --gold gold -q --isolation none", 0), ("run sub --only geo_01 -q --isolation none", 1)),
-        *(("run sub gold -q --isolation none", -1), ("compare a.csv b.csv", -1), ("run subb -q", 0)),
+        ("rnu sub --gold gold -q --isolation none", 0),
+        ("run sub --only geo_01 -q --isolation none", 1),
+        ("run sub gold -q --isolation none", -1),
+        ("compare a.csv b.csv", -1),
+        ("run subb -q", 0),
     ],
 )
 def test_fix_runs_the_proposed_line(here: Path, line: str, at: int) -> None:

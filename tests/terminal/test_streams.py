@@ -108,7 +108,9 @@ def test_who_chose_an_answer_keeps_it(place: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "unbuffered"),
     [
-        *(("--version", None), pytest.param("scorers", "1", marks=pytest.mark.slow), ("run nowhere --gold gold", None)),
+        ("--version", None),
+        pytest.param("scorers", "1", marks=pytest.mark.slow),
+        ("run nowhere --gold gold", None),
         pytest.param("run sub --gold gold --no-save --fail-under 0.9", None, marks=pytest.mark.slow),
         ("run sub --gold gold --no-save --fail-under 0.9", "1"),
     ],
@@ -165,7 +167,9 @@ def test_a_file_while_the_terminal_shows_errors(place: Path) -> None:
 @pytest.mark.parametrize(
     ("engine", "env"),
     [
-        *(pytest.param("sqlite", {}, marks=pytest.mark.slow), pytest.param("duckdb", {}, marks=pytest.mark.slow), ("sqlite", C_LOCALE)),
+        pytest.param("sqlite", {}, marks=pytest.mark.slow),
+        pytest.param("duckdb", {}, marks=pytest.mark.slow),
+        ("sqlite", C_LOCALE),
         ("duckdb", C_LOCALE),
     ],
 )

@@ -89,8 +89,10 @@ def test_corrupt_line_is_an_error(toy: tuple[Path, Path, Path], tmp_path: Path) 
     a, b, c = (whole / "results.jsonl").read_bytes().splitlines(keepends=True)
     folder = interrupted(toy, tmp_path / "run", b"")
     for journal, message in (
-        *((a + b"{broken\n" + c, "results.jsonl:2: not a result line"), (a + b"\xff\xfe\n", "results.jsonl:2: not a result line")),
-        *((a + b'{"instance_id": "b"}\n', "results.jsonl:2: not a result line"), (a + b + a, "results.jsonl:3: 'a' is there twice")),
+        (a + b"{broken\n" + c, "results.jsonl:2: not a result line"),
+        (a + b"\xff\xfe\n", "results.jsonl:2: not a result line"),
+        (a + b'{"instance_id": "b"}\n', "results.jsonl:2: not a result line"),
+        (a + b + a, "results.jsonl:3: 'a' is there twice"),
     ):
         (folder / "results.jsonl").write_bytes(journal)
         with pytest.raises(OutputError, match=message):
@@ -267,8 +269,12 @@ def test_two_runs_at_once_never_share_a_folder(toy: tuple[Path, Path, Path], tmp
 @pytest.mark.parametrize(
     ("files", "why"),
     [
-        *(((), ""), (("run.json", "x"), ""), (("results.jsonl",), ""), ((".started.json",), "")),
-        *((("x",), "is not empty and not a run folder"), (("results_metadata.jsonl", "run.json"), "is a submission, not a run folder")),
+        ((), ""),
+        (("run.json", "x"), ""),
+        (("results.jsonl",), ""),
+        ((".started.json",), ""),
+        (("x",), "is not empty and not a run folder"),
+        (("results_metadata.jsonl", "run.json"), "is a submission, not a run folder"),
         (None, "is a file, not a folder"),
     ],
 )
