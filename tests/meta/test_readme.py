@@ -1,4 +1,4 @@
-"""What the README shows: the commands of its blocks (tests/terminal/test_documents.py runs them), and its Python, which runs here."""
+"""What the README shows: the commands of its blocks (tests/terminal/test_commands.py runs them), and its Python, which runs here."""
 
 import re
 import shutil
