@@ -11,7 +11,7 @@ from typing import Any
 
 from evalsuite.analysis.gold_checks.mutation import audit_gold
 from tests.analysis.explain import test_transformations as causes
-from tests.analysis.gold_checks import test_audit, test_example_answers, test_lint, test_posterior
+from tests.analysis.gold_checks import test_audit, test_gold_check, test_lint, test_suspects
 from tests.analysis.gold_checks.gold_folders import clean
 from tests.analysis.gold_checks.lint_plants import PLANTED
 from tests.conftest import ROOT
@@ -48,12 +48,12 @@ def audits(row: Row) -> Row:
 def examples(row: Row) -> Row:
     """Gold with good and bad answers."""
     with TemporaryDirectory() as folder:
-        return {"chosen": test_example_answers.inferred(row, Path(folder))}
+        return {"chosen": test_gold_check.inferred(row, Path(folder))}
 
 
 def posteriors(row: Row) -> Row:
     """A drawn world; its numbers to nine digits."""
-    found = test_posterior.fitted(row)
+    found = test_suspects.fitted(row)
     return found | {"numbers": [float(f"{number:.9g}") for number in found["numbers"]]}
 
 

@@ -152,16 +152,12 @@ def test_intervals_equal_scipy(method: str, ends: tuple[float, float]) -> None:
     assert found.estimate == pytest.approx(0.315)
 
 
-def test_a_seed_repeats_and_another_one_differs() -> None:
-    """The returned seed gives the same ends again."""
+def test_a_seed_repeats_and_another_one_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The returned seed gives the same ends again, in one block or in sixty-seven; the draws are those of sacrebleu's one call."""
     first = bootstrap_interval(SKEWED, seed=7)
     assert (first.seed, first.n_resamples) == (7, 10_000)
     assert bootstrap_interval(SKEWED, seed=first.seed) == first
     assert not np.array_equal(resampled_means(SKEWED, seed=7), resampled_means(SKEWED, seed=8))
-
-
-def test_blocks_do_not_change_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draws in one block or in sixty-seven are the same, and those of sacrebleu's one call; totals are sums of the drawn rows."""
     whole = resampled_means(SKEWED, n_resamples=1000)
     monkeypatch.setattr(intervals, "CELLS_AT_ONCE", 150)
     assert np.array_equal(resampled_means(SKEWED, n_resamples=1000), whole)

@@ -47,13 +47,18 @@ B = [0.7, 0.5, 0.6, 0.3, 0.5, 0.4, 0.55, 0.9]
 
 
 def test_says_everything_needed_to_repeat_it() -> None:
-    """Name, statistic, p, effect, interval, counts, alpha, verdict and seed."""
+    """Name, statistic, p, effect, interval, counts, alpha, verdict and seed; the named test is the one that runs."""
     found = significance_test(A, B)
     assert (found.method, found.p, found.statistic) == ("exact sign-flip permutation", pytest.approx(0.15625), pytest.approx(0.0875))
     assert (found.n, found.wins, found.ties, found.losses) == (8, 5, 1, 2)
     assert (found.alpha, found.verdict, found.is_significant, found.seed) == (0.05, "no difference shown", False, None)
     assert found.effect == pytest.approx(1.79042103334258 / 8**0.5)
     assert found.interval.low == pytest.approx(-0.06614770327025747)  # of t with one more of each sign; t alone: -0.028
+    names = {"t": "paired t", "wilcoxon": "Wilcoxon", "bootstrap": "paired bootstrap", "permutation": "sign-flip"}
+    for method, title in names.items():
+        assert title in significance_test(A, B, method=method).method
+    drawn = significance_test(A, B, method="bootstrap")
+    assert (drawn.seed, drawn.n_resamples, drawn.interval.method) == (12345, 10_000, "bca bootstrap")
 
 
 def test_zero_one_scores_get_mcnemar() -> None:
@@ -71,15 +76,6 @@ def test_zero_one_scores_get_mcnemar() -> None:
     assert found.interval.method == "Bonett-Price"
     # (9 + 1) / 22 - (1 + 1) / 22 +- 1.96 * sqrt((12 / 22 - (8 / 22)^2) / 22)
     assert (found.interval.low, found.interval.high) == pytest.approx((0.095022, 0.632251), abs=1e-5)
-
-
-def test_each_method_by_name() -> None:
-    """The named test is the one that runs; a drawn one shows its seed."""
-    names = {"t": "paired t", "wilcoxon": "Wilcoxon", "bootstrap": "paired bootstrap", "permutation": "sign-flip"}
-    for method, title in names.items():
-        assert title in significance_test(A, B, method=method).method
-    drawn = significance_test(A, B, method="bootstrap")
-    assert (drawn.seed, drawn.n_resamples, drawn.interval.method) == (12345, 10_000, "bca bootstrap")
 
 
 levels = st.sampled_from([0.0, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 1.0])
@@ -250,12 +246,22 @@ def test_approximation_equals_scipy(zeros: Any, alternative: Any) -> None:
 
 
 def test_exact_equals_scipy_without_ties() -> None:
-    """Seven different sizes; "auto" is exact for so few."""
+    """ "auto" is exact for seven different sizes, and above fifty differences the normal approximation, close to the exact value."""
     apart = [0.1, -0.2, 0.35, 0.4, -0.05, 0.6, 0.7]
     found = wilcoxon(apart, [0.0] * 7)
     assert (found.statistic, found.p) == (4.0, pytest.approx(0.109375))
     assert "exact" in found.method
     assert wilcoxon(apart, [0.0] * 7, alternative="greater").p == pytest.approx(0.0546875)
+    a, b = [i / 7 for i in range(60)], [((i * 37) % 60) / 7 + 0.9 for i in range(60)]
+    auto, exact = wilcoxon(a, b), wilcoxon(a, b, method="exact")
+    assert "exact" not in auto.method
+    apart = [float(at) for at in range(1, 52)]
+    assert ["exact" in wilcoxon(apart[:n], [0.0] * n).method for n in (50, 51)] == [True, False]
+    # Zeros that are dropped do not count; as many ranks on either side have nothing to be corrected.
+    assert ["exact" in wilcoxon([*apart[:50], 0.0], [0.0] * 51, zeros=zeros).method for zeros in ("wilcox", "pratt")] == [True, False]
+    assert wilcoxon([1.0, -1.0], [0.0] * 2, method="approx", correction=True).p == 1.0
+    assert auto.p == pytest.approx(exact.p, abs=0.01)
+    assert wilcoxon(a, b, correction=True).p >= auto.p
 
 
 @pytest.mark.parametrize("zeros", ["wilcox", "pratt", "zsplit"])
@@ -269,20 +275,6 @@ def test_exact_counts_the_ranks_at_hand(zeros: str) -> None:
     sums = [sum(r for r, s in zip(ranks, kept, strict=True) if s) for kept in itertools.product((0, 1), repeat=7)]
     tail = min(sum(s >= plus for s in sums), sum(s <= plus for s in sums)) / len(sums)
     assert found.p == pytest.approx(min(1.0, 2 * tail))
-
-
-def test_many_differences_are_approximated() -> None:
-    """Above fifty differences "auto" takes the normal approximation, close to the exact value."""
-    a, b = [i / 7 for i in range(60)], [((i * 37) % 60) / 7 + 0.9 for i in range(60)]
-    auto, exact = wilcoxon(a, b), wilcoxon(a, b, method="exact")
-    assert "exact" not in auto.method
-    apart = [float(at) for at in range(1, 52)]
-    assert ["exact" in wilcoxon(apart[:n], [0.0] * n).method for n in (50, 51)] == [True, False]
-    # Zeros that are dropped do not count; as many ranks on either side have nothing to be corrected.
-    assert ["exact" in wilcoxon([*apart[:50], 0.0], [0.0] * 51, zeros=zeros).method for zeros in ("wilcox", "pratt")] == [True, False]
-    assert wilcoxon([1.0, -1.0], [0.0] * 2, method="approx", correction=True).p == 1.0
-    assert auto.p == pytest.approx(exact.p, abs=0.01)
-    assert wilcoxon(a, b, correction=True).p >= auto.p
 
 
 RAW = [0.01, 0.04, 0.03, 0.005, 0.2]

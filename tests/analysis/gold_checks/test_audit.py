@@ -1,7 +1,8 @@
-"""The audit makes answers that are right or wrong as labelled, finds, counts and shows holes, and keeps its limits."""
+"""The audit makes answers that are right or wrong as labelled, runs edited queries, finds, counts and shows holes, and keeps its limits."""
 
 import json
 import random
+import sqlite3
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -156,12 +157,14 @@ def example() -> Audit:
 
 
 def test_it_is_repeatable(example: Audit) -> None:
-    """The same seed makes the same answers, whatever keeps the files apart."""
+    """The same seed makes the same answers, whatever keeps the files apart, and whatever else is audited."""
     seen: list[tuple[int, int]] = []
     again = audit_gold(ROOT / "gold", **EXAMPLE, isolation="none", jobs=2, progress=lambda *done: seen.append(done))
     assert seen == [(done, 5) for done in range(1, 6)]
     assert again.to_json() == example.to_json()
     assert lines_of(example.to_json()) == next(row["told"] for row in recorded("audits.jsonl") if row["of"] == "example")
+    (alone,) = audit_gold(ROOT / "gold", only=("ops_001",), seed=4, isolation="none").checks
+    assert alone == next(check for check in example.checks if check.instance_id == "ops_001")
 
 
 def test_limits(example: Audit) -> None:
@@ -181,12 +184,8 @@ def test_what_cannot_be_audited_says_why(tmp_path: Path) -> None:
     """Of each check without answers the reason is told, also where evalsuite fails; a gold that only one of the rules reads is audited."""
     made = clean()
     changes = {
-        "t1": {"goldd": "x"},
-        "n1": {"gold": -5},
-        "c1": {"gold": "no.csv"},
-        "m1": {"gold": ["no.csv"] * 2},
-        "r1": {"gold": "no.json"},
-    }
+        "t1": {"goldd": "x"}, "n1": {"gold": -5}, "c1": {"gold": "no.csv"}, "m1": {"gold": ["no.csv"] * 2}, "r1": {"gold": "no.json"},
+    }  # fmt: skip
     for name, parameters in changes.items():
         made.parameters(name).update(parameters)
     golds = {"f1": "x y", "llm_judge": "x", "python_unit_testing": "assert 1", "string_match": "", "pass_at_k": "x"}
@@ -225,12 +224,6 @@ def test_large_golds_are_cut() -> None:
     typed = table_in_line("a,b/1,x/2,", ("INTEGER", "VARCHAR"))
     assert apply_edit(typed, Edit(kind=OWN)) == typed
     assert apply_edit(typed, Edit(kind="columns reordered", columns=[1, 0])).types == ("VARCHAR", "INTEGER")
-
-
-def test_an_instance_alone_gets_the_same_answers(example: Audit) -> None:
-    """Of one seed the answers made for a check do not depend on what else is audited."""
-    (alone,) = audit_gold(ROOT / "gold", only=("ops_001",), seed=4, isolation="none").checks
-    assert alone == next(check for check in example.checks if check.instance_id == "ops_001")
 
 
 def test_ties_are_broken_the_other_way() -> None:
@@ -307,14 +300,10 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert "0 of 1 checks misjudge answers under strict rules" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("of_suite", "asked", "label", "rules"),
-    [
-        ("", None, "official, trees strict", ["strict", "official"]),
-        ("rules: strict\n", None, "strict", ["strict", "strict"]),
-        ("rules: strict\n", "official", "official", ["official", "official"]),
-    ],
-)
+@pytest.mark.parametrize(("of_suite", "asked", "label", "rules"), [
+    ("", None, "official, trees strict", ["strict", "official"]), ("rules: strict\n", None, "strict", ["strict", "strict"]),
+    ("rules: strict\n", "official", "official", ["official", "official"]),
+])  # fmt: skip
 def test_rules_of_each_check(tmp_path: Path, of_suite: str, asked: Any, label: str, rules: list[str]) -> None:
     """Each check is judged as in a run: by the requested rules, those of the suite, or strict for trees and official for the rest."""
     records = [
@@ -350,3 +339,59 @@ def test_reports_make_text_harmless(tmp_path: Path) -> None:
     assert text.index("   b  string_match") < text.index("      the same: c, d\n")
     assert "   c  string_match" not in text
     assert "more (--top" not in text
+
+
+def test_gold_queries_are_edited_and_run(tmp_path: Path) -> None:
+    """Where a database is at hand gold's query is changed and run: a tolerance that takes one source row less in a sum is a hole."""
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.execute("CREATE TABLE sale AS SELECT i AS id, 10 + i % 7 AS amount FROM range(400) t(i)")
+        query = "SELECT sum(amount) AS total FROM sale WHERE id < 390"
+        ((total,),) = connection.execute(query).fetchall()
+    lines = []
+    for name, tolerance in (("lenient", {"rel_tol": 0.01}), ("plain", {}), ("stale", {})):
+        folder = tmp_path / "gold" / name
+        folder.mkdir(parents=True)
+        (folder / "gold.sql").write_text(query if name != "stale" else query.replace("390", "300"))
+        (folder / "g.csv").write_text(f"total\n{total}\n")
+        check = {"func": "table_match", "parameters": {"gold": "g.csv", **tolerance}}
+        lines.append(json.dumps({"instance_id": name, "connection": "shop", "evaluation": check}))
+    (tmp_path / "gold" / "s_eval.jsonl").write_text("\n".join(lines) + "\n")
+    (tmp_path / "gold" / "suite.yaml").write_text("connections:\n  shop: {engine: duckdb, database: shop.duckdb}\n")
+    found = audit_gold(tmp_path / "gold", databases=tmp_path, isolation="none", jobs=1).under("strict").to_json()
+    by_id = {one["instance_id"]: one["strict"]["holes"] for one in found["checks"]}
+    hole = next(one for one in by_id["lenient"] if one["kind"] == "gold's query: source row dropped")
+    assert (hole["right"], hole["line"]) == (False, "rel_tol: null, abs_tol: null")
+    assert 0 < hole["size"] < 0.01
+    assert [one for one in by_id["plain"] if one["kind"].startswith("gold's query")] == []
+    made = {one["kind"]: one["strict"]["n"] for one in found["kinds"] if one["kind"].startswith("gold's query: ")}
+    # Of the two whose query gives gold; that of the third gives something else and is not edited.
+    assert made["gold's query: filter removed"] == 2
+    assert {"gold's query: source row dropped", "gold's query: aggregate", "gold's query: bound"} <= set(made)
+
+
+def test_pairs_of_queries_are_audited_by_edits_of_golds(tmp_path: Path) -> None:
+    """An evaluator that compares sets takes DISTINCT too many and another order; without the databases the reason is told."""
+    (tmp_path / "dbs" / "shop").mkdir(parents=True)
+    with sqlite3.connect(tmp_path / "dbs" / "shop" / "shop.sqlite") as database:
+        database.execute("CREATE TABLE sale (id INTEGER, region TEXT, amount REAL)")
+        database.executemany("INSERT INTO sale VALUES (?, ?, ?)", [(i, "NESW"[i * i % 4], 3.37 * i) for i in range(30)])
+    gold = tmp_path / "gold.sql"
+    gold.write_text(
+        "SELECT region FROM sale WHERE id > 4\tshop\nSELECT id, amount FROM sale ORDER BY amount DESC\tshop\nSELECT (FROM\tshop\n"
+    )
+    found = audit_gold(gold, databases=tmp_path / "dbs", isolation="none", jobs=1).to_json()
+    holes = {(check["instance_id"], hole["kind"]): hole for check in found["checks"] for hole in check["official"]["holes"]}
+    assert {("0", "gold's query: distinct added"), ("1", "gold's query: order")} <= set(holes)
+    assert {(hole["right"], hole["rule"], hole["line"]) for hole in holes.values()} == {(False, "official", "--rules strict")}
+    assert not any(check["strict"]["holes"] for check in found["checks"])
+    made = {one["kind"]: one["official"] for one in found["kinds"]}
+    assert made["gold's query: other spaces"] == {"n": 2, "n_failed": 0}
+    assert made["gold's query: filter removed"]["n"] == 1
+    assert [one["check"] for one in found["untried"]] == ["2 sql_match"]
+    untried = audit_gold(gold, isolation="none").to_json()["untried"]
+    assert len(untried) == 3
+    assert "--databases DIR" in untried[0]["reason"]
+    late = audit_gold(gold, databases=tmp_path / "dbs", isolation="none", seconds=1e-6)
+    assert (late.checks, late.untried, late.n_left) == ((), (), 3)

@@ -102,8 +102,7 @@ def test_errata_that_were_not_applied(counts: list[dict[str, int]], notes: list[
 
 
 def test_an_unreadable_entry_is_no_sample() -> None:
-    """Two runs of a model are its samples, whose further scorers have their means too; a submission that names the model and could not be
-    read stays by itself."""
+    """Two runs of a model are its samples, with means of further scorers; one that could not be read stays by itself, forged pairs end."""
     alike = {"metadata": {"model_name": "m"}}
     ters: list[dict[str, float | None]] = [{"ter": 0.25, "chrf": None}, {"ter": 0.75, "bleu": 0.5}]
     (joint,), _ = models_of([entry(name, [1.0], further=further, **alike) for name, further in zip("ab", ters, strict=True)])
@@ -115,10 +114,6 @@ def test_an_unreadable_entry_is_no_sample() -> None:
     assert models[-1] is unread
     alone, _ = models_of([unread, entry("a", [1.0, 0.0], **alike)])
     assert [model.name for model in alone if model.scores is not None] == ["a"]
-
-
-def test_runs_that_name_each_other_as_their_first() -> None:
-    """Two forged runs, each rescored from the other, come to an end and are both kept or counted once."""
     others = {"a": "b", "b": "a"}
     made = [replace(entry(a, [1.0], metadata={"model_name": "m", "rescored_from": b}), is_run=True) for a, b in others.items()]
     kept, _ = newest_samples(made)
