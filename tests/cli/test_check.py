@@ -148,17 +148,6 @@ def test_files_of_a_prediction(capsys: Capture, tables: tuple[Path, Path], tmp_p
     assert (code, f"MISSING_FILE: {answer}x" in err) == (2, True)
 
 
-def test_a_string_check_at_the_command_line_loads_nothing_heavy() -> None:
-    """A whole `check string_match` process, its text from stdin, imports neither pandas nor duckdb nor rich."""
-    code = (
-        "import sys\nfrom evalsuite.cli import main\n"
-        "assert main(['check', 'string_match', '--prediction', '-', '--gold', 'Paris', '--exclude', 'Rome', '--fail-under', '1']) == 0\n"
-        f"print(sorted(set(sys.modules) & {HEAVY!r}))"
-    )
-    done = finished([sys.executable, "-c", code], text="It is Paris\n", check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
 place = copy_of(lambda folder: copy_example(folder, {"sales_001", "sales_004"}))
 
 
@@ -277,12 +266,19 @@ def test_what_is_read_at_once_is_read_as_the_parser_does(words: list[str]) -> No
     assert not [name for name in ("result_dir", "gold_dir", "plugin", "judge", "fail_under", "explain") if read[name]]
 
 
-def test_own_options_and_a_scorer_without_reference() -> None:
-    """What is left to the parser are all options of the command; a scorer without a reference needs no gold, others say so."""
+def test_plain_calls() -> None:
+    """Own options are the command's, a scorer without a reference needs no gold, and a string check loads nothing heavy."""
     spelled = {name.replace("_", "-") for option in load_command("check").params for name in option.opts if name.startswith("--")}
     assert set(OWN_OPTIONS) == spelled
     assert "category          hedging" in said("check hedging_language --prediction", "As an AI I cannot say")
     assert "no gold given" in said("check f1 --prediction a", code=2)
+    code = (
+        "import sys\nfrom evalsuite.cli import main\n"
+        "assert main(['check', 'string_match', '--prediction', '-', '--gold', 'Paris', '--exclude', 'Rome', '--fail-under', '1']) == 0\n"
+        f"print(sorted(set(sys.modules) & {HEAVY!r}))"
+    )
+    done = finished([sys.executable, "-c", code], text="It is Paris\n", check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("name", SCORERS.names())

@@ -69,13 +69,18 @@ def test_only_what_is_new_is_scored(place: Path) -> None:
     assert rank("subs -q") == "done: 4 submissions ranked (4 new, 0 reused)\n"
 
 
-def test_a_run_made_by_hand_is_reused(place: Path) -> None:
-    """What `evalsuite run` saved counts, one of a part of the instances does not, and a copy is scored once."""
+def test_what_counts_as_a_run(place: Path) -> None:
+    """What `evalsuite run` saved of all instances is reused, a copy scored once; no command takes a submission for a run."""
     said("run subs/alice -q --isolation none")
     said("run subs/bob -q --isolation none --only q0")
     shutil.copytree(place / "subs" / "carol", place / "subs" / "copy")
     assert rank("subs -q") == "done: 4 submissions ranked (2 new, 2 reused)\n"
     assert len(list((place / ".evalsuite" / "runs").iterdir())) == 4
+    forge(place / "subs" / "carol")
+    before = {path: path.read_bytes() for path in (place / "subs").rglob("*") if path.is_file()}
+    for words in NO_RUN:
+        assert "subs/carol is a submission, not a run" in said(words, code=2), words
+        assert {path: path.read_bytes() for path in (place / "subs").rglob("*") if path.is_file()} == before, words
 
 
 def test_runs_in_a_submission_are_not_reused(place: Path) -> None:
@@ -175,15 +180,6 @@ NO_RUN = (
     *("rescore subs/carol", "explain q0 --run subs/carol", "bundle q0 --run subs/carol", "agree subs/carol practice"),
     *("merge subs/carol --out merged", "run subs/alice --out subs/carol", "run subs/carol --resume subs/carol"),
 )
-
-
-def test_no_command_takes_a_submission_for_a_run(place: Path) -> None:
-    """Each refuses it by name, and leaves what lies in it alone."""
-    forge(place / "subs" / "carol")
-    before = {path: path.read_bytes() for path in (place / "subs").rglob("*") if path.is_file()}
-    for words in NO_RUN:
-        assert "subs/carol is a submission, not a run" in said(words, code=2), words
-        assert {path: path.read_bytes() for path in (place / "subs").rglob("*") if path.is_file()} == before, words
 
 
 def test_metadata_and_anonymous_boards(place: Path) -> None:

@@ -115,16 +115,12 @@ def _write_and_read(folder: str, number: int) -> int:
     return wrong
 
 
-def test_many_processes_that_write_at_once_see_whole_values(tmp_path: Path) -> None:
-    """Two processes that write and read the same keys never see a torn value or file, and leave none behind."""
+def test_processes_that_write_at_once_or_are_killed(tmp_path: Path) -> None:
+    """They never see a torn value or file; what was put at once is known after a kill, and the file is whole."""
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         written = pool.starmap_async(_write_and_read, [(str(tmp_path), n) for n in range(2)])
         assert written.get(LIMIT_SECONDS) == [0, 0]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2", "3", "4", "5", FILE]
-
-
-def test_a_killed_writer_loses_nothing_that_was_put(tmp_path: Path) -> None:
-    """What was put at once is known after a kill, and the file is whole."""
     code = "Memo(Path('.'), at_once=True).put('a', 'key', 1); os.kill(os.getpid(), 9)"
     imports = "import os; from pathlib import Path; from evalsuite.core.disk_cache import DiskCache as Memo; "
     (killed,) = side_by_side([[sys.executable, "-c", imports + code]], cwd=tmp_path)
@@ -133,8 +129,8 @@ def test_a_killed_writer_loses_nothing_that_was_put(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a limit that Windows lacks")
-def test_what_a_full_disk_refused_stays_known(tmp_path: Path) -> None:
-    """While there is no room, what was put at once is known to its own process; with the next value that fits all of it is written."""
+def test_what_a_full_disk_refused(tmp_path: Path) -> None:
+    """It stays known to its process until all of it is written; a line is appended whole or not at all, and the error names the file."""
     memo = DiskCache(tmp_path, at_once=True)
     with room_for_files(1 << 10):
         memo.put("a", "small", 0)
@@ -149,6 +145,12 @@ def test_what_a_full_disk_refused_stays_known(tmp_path: Path) -> None:
     assert DiskCache(tmp_path).get("b", "key") == "second " * 9999
     assert not memo._unsaved
     memo.close()
+    file = tmp_path / "lines"
+    append_whole(file, b"first\n")
+    with room_for_files(9), pytest.raises(OSError, match=re.escape(str(file))):
+        append_whole(file, b"second\n")
+    append_whole(file, b"third\n")
+    assert file.read_bytes() == b"first\nthird\n"
 
 
 def test_a_writer_killed_at_any_moment_leaves_a_whole_entry_or_none(tmp_path: Path) -> None:
@@ -175,17 +177,6 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_entry_or_none(tmp_path: Pa
         assert DiskCache(tmp_path / "rows").get_all("a", ["old", "0", "50"]) == {"old": "first"}
     kept(tmp_path / "rows", new=1)
     assert DiskCache(tmp_path / "rows").get_all("a", ["old", "new"]) == {"old": "first", "new": 1}
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a limit that Windows lacks")
-def test_a_line_is_appended_whole_or_not_at_all(tmp_path: Path) -> None:
-    """Where the disk takes a part of a line the file stays as it was, and the error names it."""
-    file = tmp_path / "lines"
-    append_whole(file, b"first\n")
-    with room_for_files(9), pytest.raises(OSError, match=re.escape(str(file))):
-        append_whole(file, b"second\n")
-    append_whole(file, b"third\n")
-    assert file.read_bytes() == b"first\nthird\n"
 
 
 @pytest.fixture

@@ -169,8 +169,8 @@ def test_a_clean_copy_of_gold_is_what_was_scored(place: Path) -> None:
     assert again.returncode == 0, again.stderr
 
 
-def test_gold_is_read_without_its_plugins(place: Path) -> None:
-    """Of a folder that the user did not name the suite is refused, or read without its plugin; named, it is executed."""
+def test_gold_is_read_without_its_plugins(place: Path, tmp_path: Path) -> None:
+    """Of a folder that the user did not name the suite is refused, or read without its plugin; trust ends with its block."""
     (place / "gold" / "my.py").write_text(PLUGIN.replace("shout_match", "loud_match"))
     lines = ('scorers: [f1, {loud_match: "python:my.py:loud_match"}]', "defaults: {loud_match: {}, f1: {}}", "score: loud_match")
     (place / "gold" / "suite.yaml").write_text("\n".join(lines))
@@ -186,10 +186,6 @@ def test_gold_is_read_without_its_plugins(place: Path) -> None:
     with trusting_plugins(place / "gold" / "toy_eval.jsonl"):
         [instance] = read_gold(place / "gold", plugins=False).instances
     assert not any(check.problems for check in instance.checks)
-
-
-def test_trust_ends_with_its_block(tmp_path: Path) -> None:
-    """Folders are trusted inside the block that names them, together with those of the blocks around it, by any spelling."""
     outer, inner = tmp_path / "outer", tmp_path / "inner"
     for folder in (outer, inner):
         folder.mkdir()

@@ -249,21 +249,6 @@ def test_another_unicode_form(word: str, names: list[str], is_hinted: bool) -> N
     assert errors.unicode_form_hint(word, names, "gold's id").startswith("gold's id has the same letters") is is_hinted
 
 
-def test_many_names_are_counted() -> None:
-    """What does not fit is told by its number; one name is always there, however long."""
-    names = [f"sales_{number:04}" for number in range(2000)]
-    said = errors.join_names(names)
-    assert said.startswith("sales_0000, sales_0001, ")
-    assert said.endswith(" more")
-    n_named = said.count("sales_")
-    assert f"and {2000 - n_named:,} more" in said
-    assert len(said) < 430
-    assert errors.join_names(["x" * 1000, "y"]) == f"{'x' * 1000} and 1 more"
-    assert errors.join_names([]) == ""
-    assert [errors.count_words(n, "row") for n in range(3)] == ["0 rows", "1 row", "2 rows"]
-    assert errors.did_you_mean("sale_0012", names) == "did you mean 'sales_0012'?"
-
-
 @pytest.mark.parametrize("code", errors.FAULTS)
 def test_a_fault_by_its_code(code: str) -> None:
     """Its side is that of its code, unless the machine is at fault; its sentence has the code, the place and the case, or the message."""
@@ -279,8 +264,8 @@ def test_a_fault_by_its_code(code: str) -> None:
     assert (errors.hint_of(machine.fault) == kind.hint) is (code != "LIMIT" or kind.side == "setup")
 
 
-def test_errors_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its hint, the system's own reason, or the class; a delayed process is the machine's fault; a lost folder is named."""
+def test_errors_and_many_names_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its hint, the system's reason, or the class; a delayed process is the machine's fault; names that do not fit are counted."""
     assert errors.error_sentence(errors.UsageError("no gold", hint="name it")) == "no gold; name it"
     assert errors.error_sentence(errors.UsageError("no gold")) == "no gold"
     assert errors.error_sentence(errors.FaultError("TIMEOUT", "late")) == "late"
@@ -317,3 +302,14 @@ def test_errors_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "here").rmdir()
     with pytest.raises(errors.UsageError, match="the current folder does not exist any more"), errors.naming_lost_folder():
         Path("absent").read_text()
+    names = [f"sales_{number:04}" for number in range(2000)]
+    said = errors.join_names(names)
+    assert said.startswith("sales_0000, sales_0001, ")
+    assert said.endswith(" more")
+    n_named = said.count("sales_")
+    assert f"and {2000 - n_named:,} more" in said
+    assert len(said) < 430
+    assert errors.join_names(["x" * 1000, "y"]) == f"{'x' * 1000} and 1 more"
+    assert errors.join_names([]) == ""
+    assert [errors.count_words(n, "row") for n in range(3)] == ["0 rows", "1 row", "2 rows"]
+    assert errors.did_you_mean("sale_0012", names) == "did you mean 'sales_0012'?"

@@ -33,7 +33,7 @@ TESTS = {
     "cannot write a byte": "sandbox/test_worker_sandbox.py::test_everything_is_refused_in_both_roles",
     "makes evalsuite use the network": "cli/test_network.py::test_a_connection_is_opened_for_what_needs_a_query_alone",
     "by an audit hook": "cli/test_network.py::test_a_connection_is_opened_for_what_needs_a_query_alone",
-    "is only a submission": "cli/test_leaderboard.py::test_no_command_takes_a_submission_for_a_run",
+    "is only a submission": "cli/test_leaderboard.py::test_what_counts_as_a_run",
     "that you name yourself": "analysis/gold_checks/test_forgery.py::test_no_forgery_is_verified",
     "bytes that it scores": "runs/test_swap_race.py::test_each_file_of_a_submission_is_opened_once",
     "only under that digest": "runs/test_swap_race.py::test_a_swapped_file_moves_nobody_elses_verdict",

@@ -399,11 +399,6 @@ def answers(example: tuple[Path, Path], tmp_path: Path) -> Path:
     return Path(shutil.copytree(example[0], tmp_path / "answers"))
 
 
-def rows_of(folder: Path) -> list[dict[str, Any]]:
-    """The objects of the metadata."""
-    return [json.loads(line) for line in (folder / METADATA).read_text(encoding="utf-8").splitlines()]
-
-
 def verdicts(folder: Path, out: Path) -> list[tuple[Any, ...]]:
     """What a run says of each instance, and its warnings' number."""
     assert main(["run", str(folder), "--gold", str(folder.parent / "gold"), "--out", str(out), "--no-cache", "-q"]) in (0, 1, 4)
@@ -424,7 +419,7 @@ def layouts(rows: list[dict[str, Any]]) -> dict[str, str]:
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_an_array_or_lines_in_json_are_the_same_submission(step: int, answers: Path, tmp_path: Path) -> None:
     """`results_metadata.json` in each layout (two in the test line) gives the verdicts of `.jsonl`, one note, and a run that verifies."""
-    rows = rows_of(answers)[:: 1 if is_full() else 2]
+    rows = [*map(json.loads, (answers / METADATA).read_text(encoding="utf-8").splitlines())][:: 1 if is_full() else 2]
     (answers / METADATA).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     wanted = verdicts(answers, tmp_path / "wanted")
     (answers / METADATA).unlink()

@@ -80,21 +80,8 @@ def test_the_end_of_a_long_reason_is_below(reason: str, below: str) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
-def test_a_wrapped_text_hangs_below_itself(width: int) -> None:
-    """Lines of `label  text` continue below the text, within the width."""
-    section = Section(
-        look="lines", lines=[f" why         {'a finding of many words ' * 9}".rstrip(), f" two words   {'and more ' * 20}".rstrip()]
-    )
-    stream = StringIO()
-    show(Document(name="x", sections=lambda _: [section]), Screen(stream, width, is_terminal=True))
-    lines = stream.getvalue().splitlines()
-    assert {line[:13] for line in lines} == {" why         ", " two words   ", " " * 13}
-    assert all(line[13] != " " and len(line) <= width for line in lines)
-
-
-@pytest.mark.parametrize("width", [60, 80, 100])
 def test_lines_are_wrapped_on_a_terminal_only(width: int) -> None:
-    """A file keeps each line whole; a terminal wraps it, SQL only between its words, so that the wrapped statement is the same."""
+    """There `label  text` hangs below its text, SQL breaks between its words only; a file keeps each line whole."""
     literal = "read_csv('a folder of many words/and a file of the name that is longer than a line.csv')"
     sql = f"   SELECT {', '.join(f'round(x{i}, 6) AS c{i}' for i in range(9))} FROM {literal} -- a comment of one line {'is whole ' * 9}"
     text = f"where: {'a finding of many words ' * 9}"
@@ -108,6 +95,14 @@ def test_lines_are_wrapped_on_a_terminal_only(width: int) -> None:
     assert sum(literal in line for line in lines) == 1
     assert [line.partition("--")[2].strip() for line in lines if "--" in line] == [sql.partition("--")[2].strip()]
     assert " ".join(" ".join(lines).split()) == " ".join(f"{sql} {text}".split())
+    section = Section(
+        look="lines", lines=[f" why         {'a finding of many words ' * 9}".rstrip(), f" two words   {'and more ' * 20}".rstrip()]
+    )
+    stream = StringIO()
+    show(Document(name="x", sections=lambda _: [section]), Screen(stream, width, is_terminal=True))
+    lines = stream.getvalue().splitlines()
+    assert {line[:13] for line in lines} == {" why         ", " two words   ", " " * 13}
+    assert all(line[13] != " " and len(line) <= width for line in lines)
 
 
 @pytest.mark.parametrize("width", range(60, 201, 20))

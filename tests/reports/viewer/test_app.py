@@ -33,11 +33,6 @@ def test_a_foreign_host_is_refused(address: str, host: str) -> None:
         assert (answer.status, "demo" in answer.body) == (421, False)
 
 
-def suite_page(address: str) -> str:
-    """The address of the first suite's page."""
-    return f"/suites/{ask(address, '/api/v1/test_suites?sort=name').json['test_suites'][0]['id']}"
-
-
 def test_faults_of_pages_are_pages_and_nothing_is_loaded(address: str) -> None:
     """404 and 422 are pages; every page loads the viewer's own files alone, and no other address of this machine answers."""
     faults = (
@@ -49,7 +44,7 @@ def test_faults_of_pages_are_pages_and_nothing_is_loaded(address: str) -> None:
         assert answer.status == status
         assert "All suites" in answer.body
         assert words in answer.body
-    bodies = [ask(address, path).body for path in ("/", f"{suite_page(address)}", *(f"/static/{name}" for name in STATIC))]
+    bodies = [ask(address, path).body for path in ("/", f"/suites/{suite_id(address, 'demo')}", *(f"/static/{name}" for name in STATIC))]
     found = [url for body in bodies for url in re.findall(r"https?://[^\s\"'<>)]+", body)]
     assert set(found) <= {"http://www.w3.org/2000/svg"}
     assert not any("<script>" in body or " onclick" in body or "style=" in body for body in bodies[:2])
