@@ -89,10 +89,13 @@ def answered(folder: Path, n_right: int) -> None:
     text_submission(folder / "answers", **{f"q{at:02}": f"city {at}" if at < n_right else "no" for at in range(N)})
 
 
-@pytest.mark.parametrize(("inputs", "base", "said"), [
-    ({"submission": "answers", "compare-to": "base"}, "", "no pull request"),
-    ({"submission": "new", "compare-to": "main"}, "main", "holds no new"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("inputs", "base", "said"),
+    [
+        ({"submission": "answers", "compare-to": "base"}, "", "no pull request"),
+        ({"submission": "new", "compare-to": "main"}, "main", "holds no new"),
+    ],
+)
 def test_nothing_to_compare_with(inputs: dict[str, str], base: str, said: str, checkout: Path) -> None:
     """Outside of a pull request, and for answers that are new, the step says so and passes."""
     done = called("compare", checkout, inputs, GITHUB_BASE_REF=base)

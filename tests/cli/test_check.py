@@ -58,26 +58,39 @@ def tables(tmp_path: Path) -> tuple[Path, Path]:
     return mine, gold
 
 
-@pytest.mark.parametrize(("name", "words", "expected"), [
-    ("number_match", ["--percentage"], {"percentage": True}), ("number_match", ["--no-percentage"], {"percentage": False}),
-    ("number_match", ["--percentage", "false"], {"percentage": False}),
-    ("number_match", ["--percentage=true", "--precision", "2"], {"percentage": True, "precision": 2}),
-    ("number_match", ["--abs-tol", "1e-3", "--rel_tol", "1", "--precision", "-1"], {"abs_tol": 0.001, "rel_tol": 1, "precision": -1}),
-    ("number_match", ["--gold", "17.5"], {"gold": 17.5}), ("number_match", ["--gold", '"17.5"'], {"gold": "17.5"}),
-    ("number_match", ["--gold", "17", "--gold", "1,234"], {"gold": [17, "1,234"]}),
-    ("string_match", ["--gold", "17.5"], {"gold": "17.5"}),
-    ("string_match", ["--gold", '"quoted"'], {"gold": '"quoted"'}),
-    ("string_match", ["--gold", '["a", "b"]'], {"gold": ["a", "b"]}),
-    ("string_match", ["--exclude", "a"], {"exclude": ["a"]}),
-    ("string_match", ["--exclude", "a", "--exclude", "null"], {"exclude": ["a", "null"]}),
-    ("string_match", ["--exclude=--dashed", "--conj", "and"], {"exclude": ["--dashed"], "conj": "and"}),
-    ("table_match", ["--ignore_order", "--condition-cols", "[0,1]"], {"ignore_order": True, "condition_cols": [0, 1]}),
-    ("table_match", ["--ignore-order", "[true, false]", "--condition_cols", "2"], {"ignore_order": [True, False], "condition_cols": [2]}),
-    ("table_match", ["--condition-cols", "[0]", "--condition-cols", "[1, 2]"], {"condition_cols": [[0], [1, 2]]}),
-    ("table_match", ["--condition-cols", "null", "--abs-tol", '{"n": 0.5}'], {"condition_cols": None, "abs_tol": {"n": 0.5}}),
-    ("tables_match", ["--gold", "a.csv", "--ignore-orders", "true"], {"gold": ["a.csv"], "ignore_orders": [True]}),
-    ("duckdb_match", ["--condition-tabs", "orders", "--condition-cols", "[[0]]"], {"condition_tabs": ["orders"], "condition_cols": [[0]]}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "words", "expected"),
+    [
+        ("number_match", ["--percentage"], {"percentage": True}),
+        ("number_match", ["--no-percentage"], {"percentage": False}),
+        ("number_match", ["--percentage", "false"], {"percentage": False}),
+        ("number_match", ["--percentage=true", "--precision", "2"], {"percentage": True, "precision": 2}),
+        ("number_match", ["--abs-tol", "1e-3", "--rel_tol", "1", "--precision", "-1"], {"abs_tol": 0.001, "rel_tol": 1, "precision": -1}),
+        ("number_match", ["--gold", "17.5"], {"gold": 17.5}),
+        ("number_match", ["--gold", '"17.5"'], {"gold": "17.5"}),
+        ("number_match", ["--gold", "17", "--gold", "1,234"], {"gold": [17, "1,234"]}),
+        ("string_match", ["--gold", "17.5"], {"gold": "17.5"}),
+        ("string_match", ["--gold", '"quoted"'], {"gold": '"quoted"'}),
+        ("string_match", ["--gold", '["a", "b"]'], {"gold": ["a", "b"]}),
+        ("string_match", ["--exclude", "a"], {"exclude": ["a"]}),
+        ("string_match", ["--exclude", "a", "--exclude", "null"], {"exclude": ["a", "null"]}),
+        ("string_match", ["--exclude=--dashed", "--conj", "and"], {"exclude": ["--dashed"], "conj": "and"}),
+        ("table_match", ["--ignore_order", "--condition-cols", "[0,1]"], {"ignore_order": True, "condition_cols": [0, 1]}),
+        (
+            "table_match",
+            ["--ignore-order", "[true, false]", "--condition_cols", "2"],
+            {"ignore_order": [True, False], "condition_cols": [2]},
+        ),
+        ("table_match", ["--condition-cols", "[0]", "--condition-cols", "[1, 2]"], {"condition_cols": [[0], [1, 2]]}),
+        ("table_match", ["--condition-cols", "null", "--abs-tol", '{"n": 0.5}'], {"condition_cols": None, "abs_tol": {"n": 0.5}}),
+        ("tables_match", ["--gold", "a.csv", "--ignore-orders", "true"], {"gold": ["a.csv"], "ignore_orders": [True]}),
+        (
+            "duckdb_match",
+            ["--condition-tabs", "orders", "--condition-cols", "[[0]]"],
+            {"condition_tabs": ["orders"], "condition_cols": [[0]]},
+        ),
+    ],
+)
 def test_options_are_read_by_the_signature(name: str, words: list[str], expected: dict[str, object]) -> None:
     """Flags, numbers, texts and lists become values of the parameter's own type, in both spellings."""
     found = parse_options(SCORERS.load(name), words)
@@ -86,21 +99,24 @@ def test_options_are_read_by_the_signature(name: str, words: list[str], expected
     assert parse_options(SCORERS.load(name), join_words(SCORERS.load(name), found)) == found
 
 
-@pytest.mark.parametrize(("name", "words", "message", "hint"), [
-    ("table_match", ["--ignor-order"], "table_match has no option '--ignor-order'", "did you mean '--ignore-order'?"),
-    ("string_match", ["--zzz", "1"], "string_match has no option '--zzz'", "known: --gold, --conj, --exclude"),
-    ("number_match", ["--no-precision"], "number_match has no option '--no-precision'", "did you mean '--precision'?"),
-    ("number_match", ["--precision", "2.5"], "--precision of number_match must be integer from -308 to 308, found '2.5'", ""),
-    ("number_match", ["--precision", "1", "--precision", "2"], "--precision is given 2 times", "takes one: integer"),
-    ("number_match", ["--percentage", "maybe"], "--percentage of number_match must be true or false, found 'maybe'", ""),
-    ("number_match", ["--abs-tol", "NaN"], "--abs-tol of number_match must be number of at least 0 or null, found 'NaN'", ""),
-    ("string_match", ["--conj", "xor"], "--conj of string_match must be 'and' or 'or', found 'xor'", ""),
-    ("string_match", ["--conj", "--exclude"], "--conj needs a value", ""),
-    ("table_match", ["--condition-cols", "0,1"], "--condition-cols of table_match must be list of", "as JSON: '[0, 1]'"),
-    ("number_match", ["--no-percentage=1"], "'--no-percentage' takes no value", "write --percentage 1"),
-    ("string_match", ["stray"], "'stray' belongs to no option", ""),
-    ("string_match", ["--gold", "[" * 100_000, "--conj", "["], "--conj of string_match must be", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "words", "message", "hint"),
+    [
+        ("table_match", ["--ignor-order"], "table_match has no option '--ignor-order'", "did you mean '--ignore-order'?"),
+        ("string_match", ["--zzz", "1"], "string_match has no option '--zzz'", "known: --gold, --conj, --exclude"),
+        ("number_match", ["--no-precision"], "number_match has no option '--no-precision'", "did you mean '--precision'?"),
+        ("number_match", ["--precision", "2.5"], "--precision of number_match must be integer from -308 to 308, found '2.5'", ""),
+        ("number_match", ["--precision", "1", "--precision", "2"], "--precision is given 2 times", "takes one: integer"),
+        ("number_match", ["--percentage", "maybe"], "--percentage of number_match must be true or false, found 'maybe'", ""),
+        ("number_match", ["--abs-tol", "NaN"], "--abs-tol of number_match must be number of at least 0 or null, found 'NaN'", ""),
+        ("string_match", ["--conj", "xor"], "--conj of string_match must be 'and' or 'or', found 'xor'", ""),
+        ("string_match", ["--conj", "--exclude"], "--conj needs a value", ""),
+        ("table_match", ["--condition-cols", "0,1"], "--condition-cols of table_match must be list of", "as JSON: '[0, 1]'"),
+        ("number_match", ["--no-percentage=1"], "'--no-percentage' takes no value", "write --percentage 1"),
+        ("string_match", ["stray"], "'stray' belongs to no option", ""),
+        ("string_match", ["--gold", "[" * 100_000, "--conj", "["], "--conj of string_match must be", ""),
+    ],
+)
 def test_bad_options_say_what_was_expected(name: str, words: list[str], message: str, hint: str) -> None:
     """An unknown option names the near one, a value of another type names the type, both as usage errors."""
     with pytest.raises(UsageError) as caught:
@@ -205,12 +221,16 @@ def test_the_quick_start(files: dict[str, str], capsys: Capture) -> None:
     assert [row["f1"] for row in details["records"]] == pytest.approx([2 / 3, 1 / 3])
 
 
-@pytest.mark.parametrize(("prediction", "gold", "words", "message"), [
-    ("nowhere.jsonl", "{}", [], "MISSING_FILE: nowhere.jsonl"), ("{", '{"a": 1}', [], "BAD_JSON"),
-    ('{"a": 1}', "nowhere.json", [], "MISSING_FILE: nowhere.json"),
-    ('{"a": 1}', '{"a": 1}', ["--schema", "nowhere.json"], "MISSING_FILE: nowhere.json"),
-    ('{"a": 1}', '{"a": 1}', ["--schema", '{"type": 3}'], "BAD_SPEC"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("prediction", "gold", "words", "message"),
+    [
+        ("nowhere.jsonl", "{}", [], "MISSING_FILE: nowhere.jsonl"),
+        ("{", '{"a": 1}', [], "BAD_JSON"),
+        ('{"a": 1}', "nowhere.json", [], "MISSING_FILE: nowhere.json"),
+        ('{"a": 1}', '{"a": 1}', ["--schema", "nowhere.json"], "MISSING_FILE: nowhere.json"),
+        ('{"a": 1}', '{"a": 1}', ["--schema", '{"type": 3}'], "BAD_SPEC"),
+    ],
+)
 def test_faults_exit_2(prediction: str, gold: str, words: list[str], message: str, capsys: Capture) -> None:
     """What cannot be read is named, on one line."""
     code, out, err = check(capsys, prediction, gold, *words)
@@ -317,7 +337,11 @@ def test_the_list_of_scorers(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(f'{marked}def loud(answer, *, gold: str):\n    """1 if it is loud."""\n    return 1\n')
     (tmp_path / "b.py").write_text(f"{marked}def plain(answer):\n    return 1\n")
     assert said("scorers", "loud", "--plugin", tmp_path / "a.py").splitlines() == [
-        *("loud: 1 if it is loud.", "reads a text (answer type: answer)", "", "parameters", " gold   text, required"),
+        "loud: 1 if it is loud.",
+        "reads a text (answer type: answer)",
+        "",
+        "parameters",
+        " gold   text, required",
     ]
     assert said("scorers", "plain", "--plugin", tmp_path / "b.py").endswith("\n\nno parameters\n")
 
@@ -381,10 +405,13 @@ def test_the_last_run_is_the_default(explained: Path) -> None:
     assert other not in called("check", "sales_007", "--gold", "gold", cwd=Path()).stderr
 
 
-@pytest.mark.parametrize(("line", "hint"), [
-    ("", "broken has no answer to this instance; `evalsuite validate` says what it contains"),
-    ('{"instance_id": "q1", "answer_type": "file", "answer_or_path": "no.csv"}', "paths are relative to <submission>/<instance_id>/"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("", "broken has no answer to this instance; `evalsuite validate` says what it contains"),
+        ('{"instance_id": "q1", "answer_type": "file", "answer_or_path": "no.csv"}', "paths are relative to <submission>/<instance_id>/"),
+    ],
+)
 def test_a_missing_answer_and_a_fault_have_a_way_out(explained: Path, line: str, hint: str) -> None:
     """Below the reason is what to do; not where the level hides the reason too."""
     Path("broken").mkdir()

@@ -164,7 +164,8 @@ RECOGNISED = [
     ("sample_one.jsonl", "log", ["runs import sample_one.jsonl --compare"]),
     ("foo.json", "log", ["runs import foo.json --compare"]),
     ("foo.json sample_one.jsonl", "log", ["runs import foo.json sample_one.jsonl --compare"]),
-    *(("saved", "run", ["report saved"]), ("saved/run.json", "run", ["report saved"])),
+    ("saved", "run", ["report saved"]),
+    ("saved/run.json", "run", ["report saved"]),
     ("saved saved2", "run", ["compare saved saved2"]),
     ("bird predicted.json", "checkout", ["run predicted.json --gold bird/dev_gold.sql --databases bird/dev_databases"]),
     ("predicted.txt spider", "checkout", ["run predicted.txt --gold spider/dev_gold.sql --rules test-suite --databases spider/database"]),
@@ -197,7 +198,8 @@ RECOGNISED = [
         ["!mkdir packed_xz_unpacked && tar -xf packed_xz.tar.xz -C packed_xz_unpacked", "packed_xz_unpacked"],
     ),
     ("gold two.csv", "unknown", ["gold check gold", "explain RIGHT.csv two.csv"]),
-    *(("link", "unknown", []), ("loop", "unknown", [])),
+    ("link", "unknown", []),
+    ("loop", "unknown", []),
     ("notes.md one.csv", "unknown", ["what notes.md", "explain RIGHT.csv one.csv"]),
 ]
 
@@ -215,17 +217,21 @@ def test_each_kind_is_recognised(things: Path, monkeypatch: pytest.MonkeyPatch) 
         ], words
 
 
-@pytest.mark.parametrize(("words", "code", "command", "last"), [
-    (["sub"], 0, "run sub --gold gold", "done: 50.0 % (no gate set)"),
-    (["packed.zip"], 0, "run packed.zip --gold gold", "done: 50.0 % (no gate set)"),
-    (["./gold"], 0, "gold check ./gold", None), (["one", "two"], 1, "explain one two", "different (exit 1)"),
-    (["one.csv", "one.csv"], 0, "explain one.csv one.csv", "equal"),
-    (["answers.csv"], 0, "suite try answers.csv --input question --reference answer --candidate gpt --candidate claude", None),
-    (["saved", "saved2"], 0, "compare saved saved2", None),
-    (["bird", "predicted.json"], 0, "run predicted.json --gold bird/dev_gold.sql --databases bird/dev_databases", None),
-    (["checkout", "snow_answers"], 0, f"run snow_answers --gold {SNOW_GOLD}", "done: 50.0 % (no gate set)"),
-    (["sample_one.jsonl"], 0, "runs import sample_one.jsonl --compare", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code", "command", "last"),
+    [
+        (["sub"], 0, "run sub --gold gold", "done: 50.0 % (no gate set)"),
+        (["packed.zip"], 0, "run packed.zip --gold gold", "done: 50.0 % (no gate set)"),
+        (["./gold"], 0, "gold check ./gold", None),
+        (["one", "two"], 1, "explain one two", "different (exit 1)"),
+        (["one.csv", "one.csv"], 0, "explain one.csv one.csv", "equal"),
+        (["answers.csv"], 0, "suite try answers.csv --input question --reference answer --candidate gpt --candidate claude", None),
+        (["saved", "saved2"], 0, "compare saved saved2", None),
+        (["bird", "predicted.json"], 0, "run predicted.json --gold bird/dev_gold.sql --databases bird/dev_databases", None),
+        (["checkout", "snow_answers"], 0, f"run snow_answers --gold {SNOW_GOLD}", "done: 50.0 % (no gate set)"),
+        (["sample_one.jsonl"], 0, "runs import sample_one.jsonl --compare", None),
+    ],
+)
 def test_the_command_is_printed_and_run(things: Path, words: list[str], code: int, command: str, last: str | None) -> None:
     """The full command comes first, then its own output and exit code; comparisons fit 25 lines, all else 40."""
     lines = said(*words, code=code).splitlines()
@@ -361,14 +367,19 @@ def test_archives_and_boards(things: Path) -> None:
     assert "did you mean 'board/submissions/team0-" in said("runs verify board/submissions/team0.json", code=2)
 
 
-@pytest.mark.parametrize(("names", "word", "kind", "why"), [
-    (["RESULTS_METADATA.JSONL"], "RESULTS_METADATA.JSONL", "submission", ""),
-    (["run.json", "RESULTS.JSONL"], "RESULTS.JSONL", "run", ""), (["A.JSON", "B.JSON"], "", "records", ""),
-    (["LOG.JSONL", "OTHER.JSONL"], "", "log", ""), (["Q.CSV"], "Q.CSV", "table", ""),
-    (["X_EVAL.JSONL", "y.bin"], "", "unknown", "it contains X_EVAL.JSONL; names of gold and of answers end in lower case"),
-    (["a.SQL", "y.bin"], "", "unknown", "it contains a.SQL; names of gold and of answers end in lower case"),
-    (["x.bin", "y.bin"], "", "unknown", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("names", "word", "kind", "why"),
+    [
+        (["RESULTS_METADATA.JSONL"], "RESULTS_METADATA.JSONL", "submission", ""),
+        (["run.json", "RESULTS.JSONL"], "RESULTS.JSONL", "run", ""),
+        (["A.JSON", "B.JSON"], "", "records", ""),
+        (["LOG.JSONL", "OTHER.JSONL"], "", "log", ""),
+        (["Q.CSV"], "Q.CSV", "table", ""),
+        (["X_EVAL.JSONL", "y.bin"], "", "unknown", "it contains X_EVAL.JSONL; names of gold and of answers end in lower case"),
+        (["a.SQL", "y.bin"], "", "unknown", "it contains a.SQL; names of gold and of answers end in lower case"),
+        (["x.bin", "y.bin"], "", "unknown", ""),
+    ],
+)
 def test_capitals_in_names(tmp_path: Path, names: list[str], word: str, kind: str, why: str) -> None:
     """Files in capitals are what they are in small letters, or it is said that only those will do."""
     row = {"doc_id": 1, "doc": {}, "target": "4", "arguments": [["2+2", {}]], "resps": [["4"]], "filtered_resps": ["4"], "exact_match": 1}
@@ -477,16 +488,25 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("line", "offered"), [
-    ("evalsuite expl", "explain"),
-    ("evalsuite run answers --rules ", "bird-ex official strict test-suite"),
-    ("evalsuite scorers table", "table_match tables_match"), ("evalsuite suite show ", "capitals"), ("evalsuite suite run cap", "capitals"),
-    ("evalsuite run answers --limit run_s", "run_seconds="), ("evalsuite run answers --only ", "a b"), ("evalsuite bundle ", "a b"),
-    ("evalsuite report --reveal s", "shape status"), ("evalsuite suite create x --scorer exact", "exact_match"),
-    ("evalsuite suite try qa.csv --candidate ", "input reference"),
-    ("evalsuite suite run capitals --from qa.csv --candidate-column ref", "reference"),
-    ("evalsuite compare --suite ", "capitals"), ("evalsuite compare the", "the-one"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("evalsuite expl", "explain"),
+        ("evalsuite run answers --rules ", "bird-ex official strict test-suite"),
+        ("evalsuite scorers table", "table_match tables_match"),
+        ("evalsuite suite show ", "capitals"),
+        ("evalsuite suite run cap", "capitals"),
+        ("evalsuite run answers --limit run_s", "run_seconds="),
+        ("evalsuite run answers --only ", "a b"),
+        ("evalsuite bundle ", "a b"),
+        ("evalsuite report --reveal s", "shape status"),
+        ("evalsuite suite create x --scorer exact", "exact_match"),
+        ("evalsuite suite try qa.csv --candidate ", "input reference"),
+        ("evalsuite suite run capitals --from qa.csv --candidate-column ref", "reference"),
+        ("evalsuite compare --suite ", "capitals"),
+        ("evalsuite compare the", "the-one"),
+    ],
+)
 def test_values(line: str, offered: str, workplace: Path) -> None:
     """Choices, scorers, suites, limits and instances are completed."""
     assert completed(line, workplace) == offered.split()
@@ -600,7 +620,9 @@ def test_examples_choose_the_parameters(two_files: Path, capsys: pytest.CaptureF
     """Order and columns by what is accepted and refused; what no example tells is said."""
     for name, text in (
         ("good/q1.csv", "a,b\n2,other\n1,other\n3,other\n"),
-        *(("bad/q1_1.csv", "a,b\n1,x\n2,y\n4,z\n"), ("good/q2.csv", "n\n7\n8\n"), ("bad/q2/one.csv", "n\n8\n7\n")),
+        ("bad/q1_1.csv", "a,b\n1,x\n2,y\n4,z\n"),
+        ("good/q2.csv", "n\n7\n8\n"),
+        ("bad/q2/one.csv", "n\n8\n7\n"),
     ):
         (two_files / name).parent.mkdir(exist_ok=True, parents=True)
         (two_files / name).write_text(text)
@@ -615,12 +637,17 @@ def test_examples_choose_the_parameters(two_files: Path, capsys: pytest.CaptureF
     assert "q2: open: order: no example shows whether it counts" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("arguments", "says"), [
-    ([], "no folder of gold given"), (["--gold-from", "none"], "none: no such folder"), (["--gold-from", "empty"], "no CSV file in it"),
-    (["--gold-from", "src", "--to", "src/gold"], "src/gold would be inside src"),
-    (["--gold-from", "src", "--questions", "bad.csv"], "bad.csv:2: no gold file for the id 'q9'"),
-    (["--gold-from", "src", "--good", "empty"], "no example belongs to an instance"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "no folder of gold given"),
+        (["--gold-from", "none"], "none: no such folder"),
+        (["--gold-from", "empty"], "no CSV file in it"),
+        (["--gold-from", "src", "--to", "src/gold"], "src/gold would be inside src"),
+        (["--gold-from", "src", "--questions", "bad.csv"], "bad.csv:2: no gold file for the id 'q9'"),
+        (["--gold-from", "src", "--good", "empty"], "no example belongs to an instance"),
+    ],
+)
 def test_what_cannot_be_meant_writes_nothing(two_files: Path, arguments: list[str], says: str) -> None:
     """Exit 2, what was expected, and nothing half written."""
     (two_files / "bad.csv").write_text("id,question\nq9,What?\n")

@@ -260,7 +260,8 @@ def test_check_lists_every_finding(tmp_path: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("words", "content", "message"),
     [
-        *(("infer {}", "[]", "there is no record"), ("infer {}", "{", "BAD_JSON")),
+        ("infer {}", "[]", "there is no record"),
+        ("infer {}", "{", "BAD_JSON"),
         ("infer nowhere.json", "", "MISSING_FILE: nowhere.json"),
         ("resolve {}", '{"$ref": "#/$defs/no"}', "#/$defs/no"),
         ("annotate {}", "[1]", "a schema is a JSON object"),
@@ -308,7 +309,8 @@ def place(place: Path) -> None:
         connection.execute("CREATE TABLE orders (n INTEGER)")
         connection.execute("CREATE VIEW seen AS SELECT 1 AS n")
     spec = [
-        *(gold_line("t", "string_match", gold="Paris"), gold_line("f", "table_match", gold="r.csv")),
+        gold_line("t", "string_match", gold="Paris"),
+        gold_line("f", "table_match", gold="r.csv"),
         gold_line("d", "duckdb_match", gold="g.duckdb", condition_tabs=["orders"]),
         gold_line("m", "tables_match", gold=["a.csv", "b.csv"]),
     ]
@@ -378,7 +380,10 @@ def test_lines_are_checked(sub: Path, gold: Path) -> None:
     out = said("validate", sub, "--gold", gold, code=1)
     assert not lacks(out, "200 more lines name such ids", "1 of 1 answers (1 answer), 1 ready")
     rows = [
-        *("{not json", {"answer_type": "answer"}, line("k", "x", "fille"), line("t", "Rome", "answer")),
+        "{not json",
+        {"answer_type": "answer"},
+        line("k", "x", "fille"),
+        line("t", "Rome", "answer"),
         line("e", "x", "answer") | {"z": 1},
     ]
     write_lines(sub / NAME, line("t", "Paris", "answer"), *rows)
@@ -403,7 +408,9 @@ def test_names_that_look_alike_are_told_apart(sub: Path, gold: Path) -> None:
     write_lines(gold / "toy_eval.jsonl", gold_line("\xfc", "table_match", gold="r.csv"), gold_line("f", "table_match", gold="r.csv"))
     (sub / "f" / "e\u0301.csv").write_text("a\n")
     for name, hint in (
-        *(("R.CSV", "did you mean 'r.csv'?"), ("r.txt", "did you mean 'r.csv'?"), ("f/r.csv", "did you mean 'r.csv'?")),
+        ("R.CSV", "did you mean 'r.csv'?"),
+        ("r.txt", "did you mean 'r.csv'?"),
+        ("f/r.csv", "did you mean 'r.csv'?"),
         ("\xe9.csv", "another Unicode form"),
     ):
         write_lines(sub / NAME, line("u\u0308", "r.csv"), line("f", name))
@@ -430,7 +437,10 @@ def test_gold_adds_ids_and_answer_types(sub: Path, gold: Path) -> None:
     code, problems = found(sub, "--gold", gold)
     assert code == 1
     assert problems == [
-        *(f"{NAME}:1 tt UNKNOWN_ID", f"{NAME}:2 f WRONG_ANSWER_TYPE", f"{NAME}:3 d NOT_A_TABLE", f"{NAME}:4 m WRONG_ANSWER_TYPE"),
+        f"{NAME}:1 tt UNKNOWN_ID",
+        f"{NAME}:2 f WRONG_ANSWER_TYPE",
+        f"{NAME}:3 d NOT_A_TABLE",
+        f"{NAME}:4 m WRONG_ANSWER_TYPE",
         "toy_eval.jsonl:1 t MISSING_INSTANCE",
     ]
 

@@ -206,12 +206,20 @@ def no_reader(two_runs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return two_runs
 
 
-@pytest.mark.parametrize("words", [
-    "run one --gold gold --no-cache --out again", "rescore runs/one --no-cache --runs again", "compare runs/one two --gold gold --no-cache",
-    "leaderboard one two --gold gold --no-cache", "samples one two --gold gold --no-cache", "verify runs/one", "drift runs/one",
-    "gold suspects runs/one runs/two",
-    "gold review runs/one runs/two --author N --evidence https://example.org/1",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run one --gold gold --no-cache --out again",
+        "rescore runs/one --no-cache --runs again",
+        "compare runs/one two --gold gold --no-cache",
+        "leaderboard one two --gold gold --no-cache",
+        "samples one two --gold gold --no-cache",
+        "verify runs/one",
+        "drift runs/one",
+        "gold suspects runs/one runs/two",
+        "gold review runs/one runs/two --author N --evidence https://example.org/1",
+    ],
+)
 def test_without_isolation_answers_are_read_here(no_reader: Path, capsys: pytest.CaptureFixture[str], words: str) -> None:
     """Each command that reads submissions, or runs of other people, does so in its own process under `--isolation none` alone."""
     assert main([*words.split(), "--isolation", "none"]) in (0, 1)
@@ -268,11 +276,14 @@ def test_suite_try_lists_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert few < everything == 40
 
 
-@pytest.mark.parametrize("words", [
-    "report one", "margins one", "explain a --run one", "agree one two", "runs show one", "runs tag one --add x", "runs rm one",
-    "verify one --isolation none", "drift one --isolation none", "rescore one --isolation none", "compare one two",
-    "gold suspects one two --isolation none", "samples one two", "bundle a --run one", "export one log.json",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("report one", "margins one", "explain a --run one", "agree one two", "runs show one", "runs tag one --add x", "runs rm one"),
+        *("verify one --isolation none", "drift one --isolation none", "rescore one --isolation none", "compare one two"),
+        *("gold suspects one two --isolation none", "samples one two", "bundle a --run one", "export one log.json"),
+    ],
+)
 def test_runs_are_found_below_the_folder_of_runs(no_reader: Path, capsys: pytest.CaptureFixture[str], words: str) -> None:
     """A run's name is looked for in `--runs`; without it, where runs are kept by default, there is none."""
     for name in ("one", "two"):
@@ -313,14 +324,19 @@ def test_labels_and_n_grams(place: Path) -> None:
     assert as_json(f"{ask} --words 6")["overlaps"] == []
 
 
-@pytest.mark.parametrize(("words", "why"), [
-    ("gold errata gold --entry a", 'id: "a"'), ("gold audit gold --isolation none", "1 check"),
-    ("samples sub other --gold gold --isolation none", "2 runs"), ("compare sub other --gold gold --isolation none", "sub"),
-    ("explain a --result_dir sub --gold gold", "a"),
-    ("rescore runs/sub --gold gold --isolation none", "0 of 1 verdicts changed"),
-    ("gold suspects runs/sub runs/other --gold gold --isolation none", "of 1 instance"),
-    ("bundle a --run runs/sub --gold gold", "a"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("gold errata gold --entry a", 'id: "a"'),
+        ("gold audit gold --isolation none", "1 check"),
+        ("samples sub other --gold gold --isolation none", "2 runs"),
+        ("compare sub other --gold gold --isolation none", "sub"),
+        ("explain a --result_dir sub --gold gold", "a"),
+        ("rescore runs/sub --gold gold --isolation none", "0 of 1 verdicts changed"),
+        ("gold suspects runs/sub runs/other --gold gold --isolation none", "of 1 instance"),
+        ("bundle a --run runs/sub --gold gold", "a"),
+    ],
+)
 def test_a_plugin_outside_the_gold_folder(place: Path, words: str, why: str) -> None:
     """A scorer of a file outside the gold folder is known only if the file is given."""
     text_submission(Path("other"), a="ho")
@@ -382,11 +398,17 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     return code, shown.out + shown.err
 
 
-@pytest.mark.parametrize("words", [
-    "validate one GOLD truth", "explain b --run runs/two GOLD truth", "compare one two GOLD truth --json --isolation none",
-    "leaderboard one two GOLD truth --no-cache --json --isolation none --runs elsewhere",
-    "connections list GOLD truth", "connections test GOLD truth",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "validate one GOLD truth",
+        "explain b --run runs/two GOLD truth",
+        "compare one two GOLD truth --json --isolation none",
+        "leaderboard one two GOLD truth --no-cache --json --isolation none --runs elsewhere",
+        "connections list GOLD truth",
+        "connections test GOLD truth",
+    ],
+)
 def test_gold_by_the_references_name(words: str, elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--gold-dir` is `--gold`: the same output; another folder says something else."""
     first, again, other = (
@@ -481,39 +503,42 @@ def scored(folder: Path) -> None:
     assert main(["suite", "create", "s", "--from", "qa.csv", "--reference", "right", "--scorer", "exact_match"]) == 0
 
 
-@pytest.mark.parametrize(("words", "option", "without", "with_it"), [
-    ("margins runs/one", "--rules strict", "rules official", "rules strict"),
-    ("margins runs/one", "--reveal none", "closest to another verdict", ""),
-    ("margins runs/one", "--json", "score against tolerance", '"steps"'),
-    ("margins runs/one", "-o report.md", "", "report.md"),
-    ("gold suspects runs/one runs/two --isolation none", "--rules strict", "1 of 2 instances", "0 of 2 instances"),
-    ("gold suspects runs/one runs/two --isolation none", "--gold nowhere", "", "nowhere: no such gold folder"),
-    ("verify runs/one --sample 1 --isolation none", "--seed 123456", "", "123456"),
-    ("verify runs/one --isolation none", "--result-dir two", "one is as it was submitted", "two is not what was scored"),
-    ("run one --gold gold --no-save --isolation none --no-cache", "--durations 1", "", "slowest 1"),
-    ("gold lint gold", "--json", "", '"findings"'),
-    ("gold audit gold --isolation none", "--most 1", "20 answers made", "4 answers made"),
-    ("samples one two --gold gold --isolation none --json", "--rules strict", '"rules": "official"', '"rules": "strict"'),
-    ("explain turned.csv here.csv", "--ordered", "", "order"),
-    ("explain turned.csv here.csv", "-o report.md", "", "report.md"),
-    ("run one --gold gold --no-save --isolation none --json", "--max-bytes-billed 77", "", '"billed_bytes": 77'),
-    ("run two --gold gold --no-save --isolation none --no-cache", "--limit rows=77", "", "limits:"),
-    ("run two --gold gold --no-save --isolation none --no-cache", "--reveal none", "closest is 9", ""),
-    ("report runs/two", "--reveal none", "closest is 9", ""),
-    ("explain b --run runs/two", "--rules strict", "under official rules", "under strict rules"),
-    ("bundle a --run runs/two", "--rules lenient", "The smallest case", "no rules 'lenient'"),
-    ("bundle a --run runs/two", "--isolation no", "The smallest case", "--isolation"),
-    ("compare runs/one runs/two", "--rules strict", "rules official", "rules strict"),
-    ("compare runs/one runs/two", "--cluster part_", "", "cluster"),
-    ("leaderboard one two --gold gold --isolation none", "--by scorer", "", "number_match"),
-    ("drift runs/one --isolation none", "--gold nowhere", "", "nowhere: no such gold folder"),
-    ("connections list", "--databases nowhere", "", "nowhere: no such folder"),
-    ("connections test", "--databases nowhere", "", "nowhere: no such folder"),
-    ("suite run s --from qa.csv --candidate model", "again --input turned", "done: 50.0 %", "done: 0.0 %"),
-    ("suite run s --from qa.csv --candidate model", "again --json", "next: ", '"n_judged"'),
-    ("suite run s --from qa.csv --candidate model", "again --quiet -o report.md", "next: ", "report.md"),
-    ("suite try qa.csv --candidate model --reference right", "--scorer exact_match", "by string_match", "by exact_match"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "option", "without", "with_it"),
+    [
+        ("margins runs/one", "--rules strict", "rules official", "rules strict"),
+        ("margins runs/one", "--reveal none", "closest to another verdict", ""),
+        ("margins runs/one", "--json", "score against tolerance", '"steps"'),
+        ("margins runs/one", "-o report.md", "", "report.md"),
+        ("gold suspects runs/one runs/two --isolation none", "--rules strict", "1 of 2 instances", "0 of 2 instances"),
+        ("gold suspects runs/one runs/two --isolation none", "--gold nowhere", "", "nowhere: no such gold folder"),
+        ("verify runs/one --sample 1 --isolation none", "--seed 123456", "", "123456"),
+        ("verify runs/one --isolation none", "--result-dir two", "one is as it was submitted", "two is not what was scored"),
+        ("run one --gold gold --no-save --isolation none --no-cache", "--durations 1", "", "slowest 1"),
+        ("gold lint gold", "--json", "", '"findings"'),
+        ("gold audit gold --isolation none", "--most 1", "20 answers made", "4 answers made"),
+        ("samples one two --gold gold --isolation none --json", "--rules strict", '"rules": "official"', '"rules": "strict"'),
+        ("explain turned.csv here.csv", "--ordered", "", "order"),
+        ("explain turned.csv here.csv", "-o report.md", "", "report.md"),
+        ("run one --gold gold --no-save --isolation none --json", "--max-bytes-billed 77", "", '"billed_bytes": 77'),
+        ("run two --gold gold --no-save --isolation none --no-cache", "--limit rows=77", "", "limits:"),
+        ("run two --gold gold --no-save --isolation none --no-cache", "--reveal none", "closest is 9", ""),
+        ("report runs/two", "--reveal none", "closest is 9", ""),
+        ("explain b --run runs/two", "--rules strict", "under official rules", "under strict rules"),
+        ("bundle a --run runs/two", "--rules lenient", "The smallest case", "no rules 'lenient'"),
+        ("bundle a --run runs/two", "--isolation no", "The smallest case", "--isolation"),
+        ("compare runs/one runs/two", "--rules strict", "rules official", "rules strict"),
+        ("compare runs/one runs/two", "--cluster part_", "", "cluster"),
+        ("leaderboard one two --gold gold --isolation none", "--by scorer", "", "number_match"),
+        ("drift runs/one --isolation none", "--gold nowhere", "", "nowhere: no such gold folder"),
+        ("connections list", "--databases nowhere", "", "nowhere: no such folder"),
+        ("connections test", "--databases nowhere", "", "nowhere: no such folder"),
+        ("suite run s --from qa.csv --candidate model", "again --input turned", "done: 50.0 %", "done: 0.0 %"),
+        ("suite run s --from qa.csv --candidate model", "again --json", "next: ", '"n_judged"'),
+        ("suite run s --from qa.csv --candidate model", "again --quiet -o report.md", "next: ", "report.md"),
+        ("suite try qa.csv --candidate model --reference right", "--scorer exact_match", "by string_match", "by exact_match"),
+    ],
+)
 def test_each_changes_what_is_said(
     words: str, option: str, without: str, with_it: str, scored: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -525,10 +550,20 @@ def test_each_changes_what_is_said(
         assert (with_it in first, with_it in second) == (False, True), second
 
 
-@pytest.mark.parametrize("words", [
-    "gold check gold", "compare one two --no-cache", "leaderboard one two --no-cache", "samples one two --gold gold", "drift runs/one",
-    "gold audit gold", "gold suspects runs/one runs/two", "rescore runs/one", "verify runs/one",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "gold check gold",
+        "compare one two --no-cache",
+        "leaderboard one two --no-cache",
+        "samples one two --gold gold",
+        "drift runs/one",
+        "gold audit gold",
+        "gold suspects runs/one runs/two",
+        "rescore runs/one",
+        "verify runs/one",
+    ],
+)
 def test_jobs(words: str, scored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many pairs of workers are asked for, and none that is isolated."""
     asked: list[tuple[int, object]] = []

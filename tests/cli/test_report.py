@@ -143,7 +143,8 @@ def place(folder: Path) -> None:
 COMMANDS = [
     ["run", "subs/one", "--isolation", "none"],
     ["leaderboard", "subs", "--isolation", "none"],
-    *(["compare", "one", "two"], ["report", "one"]),
+    ["compare", "one", "two"],
+    ["report", "one"],
 ]
 
 
@@ -280,25 +281,29 @@ BOTH = ["suite", "run", "s", "--from", FILE, "--candidate-column", ONE, "--candi
 OWN = [["run", "marked", "--gold", "own", "--plugin", "my own.py", "--out", "r"]]
 
 
-@pytest.mark.parametrize(("commands", "begins"), [
-    ([["run", "my answers", "--only", "sales_001,sales_004"]], ["explain", "sales_004"]),
-    ([["run", "my answers", "--only", "sales_001", "--out", "a run"]], ["report", "a run"]),
-    ([["run", "my answers", "--only", "sales_004", "--reveal", "none"]], ["report"]),
-    (OWN, ["explain", "a", "--run", "r", "--gold", "own", "--plugin"]),
-    ([*OWN, ["report", "r"]], ["report", "r", "-o"]),
-    ([["example", "it's play"]], ["run", "it's play/submission"]),
-    ([["init", "--gold-from", "ta bles", "--to", "go ld"]], ["validate", "submission_template", "--gold", "go ld"]),
-    ([TRY], [*TRY[:5], "--reference", "reference", *TRY[5:], "--keep"]),
-    ([[*TRY, "--candidate", OTHER, "--scorer", "exact_match"]], [*TRY[:5], "--reference", "reference", *TRY[5:], "--candidate", OTHER]),
-    ([[*TRY, "--candidate", OTHER, "--keep", "ü x"], [*TRY, "--candidate", OTHER, "--keep", "kept"]], ["report", f"kept/{ONE}"]),
-    ([[*TRY, "--candidate", OTHER, "--keep", "kept"], [*TRY, "--keep", "it's"]], ["report"]),
-    ([CREATE, BOTH], ["compare", ONE, OTHER]),
-    ([CREATE, ["suite", "run", "s", "--from", FILE, "--candidate-column", ONE]], ["report", f"s/{Path(FILE).stem}"]),
-    ([["import", "r.json"]], ["compare", "small", "large"]),
-    ([["import", "r.json", "--scorer", "string_match", "--name", "one $1"]], ["runs", "agree", "one $1/small"]),
-    ([["import", "log of $HOME.json"]], ["report", "geo/log of $HOME (mock/model)"]),
-    ([["import", "samples_geo.jsonl"]], ["compare", "geo-strict", "geo-flexible"]),
-], ids=lambda value: " ".join(value[-1])[:40] if isinstance(value[0], list) else None)  # fmt: skip
+@pytest.mark.parametrize(
+    ("commands", "begins"),
+    [
+        ([["run", "my answers", "--only", "sales_001,sales_004"]], ["explain", "sales_004"]),
+        ([["run", "my answers", "--only", "sales_001", "--out", "a run"]], ["report", "a run"]),
+        ([["run", "my answers", "--only", "sales_004", "--reveal", "none"]], ["report"]),
+        (OWN, ["explain", "a", "--run", "r", "--gold", "own", "--plugin"]),
+        ([*OWN, ["report", "r"]], ["report", "r", "-o"]),
+        ([["example", "it's play"]], ["run", "it's play/submission"]),
+        ([["init", "--gold-from", "ta bles", "--to", "go ld"]], ["validate", "submission_template", "--gold", "go ld"]),
+        ([TRY], [*TRY[:5], "--reference", "reference", *TRY[5:], "--keep"]),
+        ([[*TRY, "--candidate", OTHER, "--scorer", "exact_match"]], [*TRY[:5], "--reference", "reference", *TRY[5:], "--candidate", OTHER]),
+        ([[*TRY, "--candidate", OTHER, "--keep", "ü x"], [*TRY, "--candidate", OTHER, "--keep", "kept"]], ["report", f"kept/{ONE}"]),
+        ([[*TRY, "--candidate", OTHER, "--keep", "kept"], [*TRY, "--keep", "it's"]], ["report"]),
+        ([CREATE, BOTH], ["compare", ONE, OTHER]),
+        ([CREATE, ["suite", "run", "s", "--from", FILE, "--candidate-column", ONE]], ["report", f"s/{Path(FILE).stem}"]),
+        ([["import", "r.json"]], ["compare", "small", "large"]),
+        ([["import", "r.json", "--scorer", "string_match", "--name", "one $1"]], ["runs", "agree", "one $1/small"]),
+        ([["import", "log of $HOME.json"]], ["report", "geo/log of $HOME (mock/model)"]),
+        ([["import", "samples_geo.jsonl"]], ["compare", "geo-strict", "geo-flexible"]),
+    ],
+    ids=lambda value: " ".join(value[-1])[:40] if isinstance(value[0], list) else None,
+)
 def test_what_comes_next_can_be_pasted(
     things: Path, commands: list[list[str]], begins: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,13 +59,16 @@ def test_parameters_plugins_and_a_judge(questions: Path, serve: Serve, capsys: p
     assert "a: done: 50.0 %" in said("suite run judged --from a.csv --context-column seen")
 
 
-@pytest.mark.parametrize(("option", "says"), [
-    (["--parameter", "ignore_cas=true"], "did you mean 'ignore_case'?"),
-    (["--parameter", "ignore_case"], "--parameter cannot be 'ignore_case'"),
-    (["--parameter", "ignore_case=5"], "must be true or false"),
-    (["--reference-column", "answer"], "the data has no reference column 'answer'"),
-    (["--judge", "suite.yaml"], "suite.yaml: no such file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        (["--parameter", "ignore_cas=true"], "did you mean 'ignore_case'?"),
+        (["--parameter", "ignore_case"], "--parameter cannot be 'ignore_case'"),
+        (["--parameter", "ignore_case=5"], "must be true or false"),
+        (["--reference-column", "answer"], "the data has no reference column 'answer'"),
+        (["--judge", "suite.yaml"], "suite.yaml: no such file"),
+    ],
+)
 def test_what_cannot_be_meant_makes_no_suite(questions: Path, option: list[str], says: str) -> None:
     """Each wrong option is named, and nothing is written."""
     assert says in said("suite create capitals --from q.csv --scorer exact_match", *option, code=EXIT_USAGE)
@@ -197,7 +200,8 @@ def test_what_is_tried_and_kept(tried: Path) -> None:
         ("--fail-on-regression", EACH, EXIT_GATE, "done: worse than a: b (exit 1)"),
         (
             "--fail-on-regression --alpha 0.0001 --fail-under 0.6",
-            *(EACH, EXIT_GATE),
+            EACH,
+            EXIT_GATE,
             "done: no regression shown at alpha 0.0001, b 50.0 %, below the gate of 60.0 % (exit 1)",
         ),
     ],

@@ -39,7 +39,10 @@ def test_values_and_copies(kind: type[Any]) -> None:
     assert other.c is first.c
     assert [one.name for one in fields(kind)] == ["a", "b", "c"]
     assert (first == kind(1), first == other, first == kind(2), hash(kind(1, "b", ())) == hash(kind(1, "b", ()))) == (
-        *(True, False, False, True),
+        True,
+        False,
+        False,
+        True,
     )
     assert repr(first) == f"{kind.__name__}(a=1, b='b', c=[])"
     with pytest.raises(AttributeError):
@@ -107,7 +110,10 @@ def test_options_do_what_they_do_in_the_standard_library(at: int) -> None:
         said.append(kind.__match_args__)
         said.append(repr(one).partition(" at 0x")[0].rpartition(".")[2])
         for job in (
-            *(lambda: hash(one) == hash(same), lambda: setattr(one, "a", 5), lambda: delattr(one, "a"), lambda: kind() == one),
+            lambda: hash(one) == hash(same),
+            lambda: setattr(one, "a", 5),
+            lambda: delattr(one, "a"),
+            lambda: kind() == one,
             lambda: kind(1) == one,
         ):
             try:

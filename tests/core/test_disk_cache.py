@@ -200,12 +200,15 @@ def packaged(folder: Path, monkeypatch: pytest.MonkeyPatch, direct_url: object) 
     return package
 
 
-@pytest.mark.parametrize(("direct_url", "place"), [
-    (None, ""),
-    ({"url": "file:///tmp/evalsuite-0.1.0-py3-none-any.whl", "archive_info": {}}, " @ file:///tmp/evalsuite-0.1.0-py3-none-any.whl"),
-    ({"url": "file:///src/evalsuite", "dir_info": {}}, " @ file:///src/evalsuite"),
-    ({"url": "https://x/y.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}, " @ git+https://x/y.git@abc"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("direct_url", "place"),
+    [
+        (None, ""),
+        ({"url": "file:///tmp/evalsuite-0.1.0-py3-none-any.whl", "archive_info": {}}, " @ file:///tmp/evalsuite-0.1.0-py3-none-any.whl"),
+        ({"url": "file:///src/evalsuite", "dir_info": {}}, " @ file:///src/evalsuite"),
+        ({"url": "https://x/y.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}, " @ git+https://x/y.git@abc"),
+    ],
+)
 def test_as_a_package(elsewhere: Path, monkeypatch: pytest.MonkeyPatch, direct_url: object, place: str) -> None:
     """From an index by its name; from a wheel, a folder or a repository by where it came from (PEP 610)."""
     package = packaged(elsewhere, monkeypatch, direct_url)

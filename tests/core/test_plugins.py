@@ -208,15 +208,18 @@ met = threading.Event()
 PACKAGE = {"whole/__init__.py": "", "whole/below/__init__.py": "from .part import *\nname = 'own'", "whole/below/part.py": "name = 'part'"}
 
 
-@pytest.mark.parametrize(("files", "value", "is_whole"), [
-    ({}, "part", False),
-    ({"whole/below/part.py": "from . import other\nname = other.name", "whole/below/other.py": "name = 'other'"}, "other", False),
-    ({"whole/below/part.py": "from . import k", "whole/below/__init__.py": "k = 1\nfrom .part import *\nname = 'own'"}, "own", True),
-    ({"whole/below/part.py": "title = 1"}, "own", True),
-    ({"whole/below/part.py": None, "whole/below/__init__.py": "name = 'own'"}, "own", True),
-    ({"whole/below/part.py": None, "whole/below/__init__.py": None}, None, False),
-    ({"whole/below/part.py": None, "whole/below/__init__.py": None, "whole/__init__.py": None}, None, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("files", "value", "is_whole"),
+    [
+        ({}, "part", False),
+        ({"whole/below/part.py": "from . import other\nname = other.name", "whole/below/other.py": "name = 'other'"}, "other", False),
+        ({"whole/below/part.py": "from . import k", "whole/below/__init__.py": "k = 1\nfrom .part import *\nname = 'own'"}, "own", True),
+        ({"whole/below/part.py": "title = 1"}, "own", True),
+        ({"whole/below/part.py": None, "whole/below/__init__.py": "name = 'own'"}, "own", True),
+        ({"whole/below/part.py": None, "whole/below/__init__.py": None}, None, False),
+        ({"whole/below/part.py": None, "whole/below/__init__.py": None, "whole/__init__.py": None}, None, False),
+    ],
+)
 def test_a_part_is_imported_without_its_package(
     files: dict[str, str | None], value: str | None, is_whole: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

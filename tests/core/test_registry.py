@@ -26,7 +26,8 @@ TYPES: list[tuple[Any, str, list[Any], list[Any]]] = [
     (int, "integer", [0, -3], [1.0, True, "1", None]),
     (float, "number", [0, 1.5], [False, "1.5", None]),
     (bool, "true or false", [True, False], [1, 0, "true"]),
-    *((None, "null", [None], [0, "", False]), (Any, "anything", [None, 1, "x", [1]], [])),
+    (None, "null", [None], [0, "", False]),
+    (Any, "anything", [None, 1, "x", [1]], []),
     (Literal["a", 3], "'a' or 3", ["a", 3], ["b", None, 4]),
     (str | None, "text or null", ["", None], [0]),
     (list[int], "list of integer", [[], [1], (1,)], [[1.0], [True], 1, "1"]),
@@ -35,7 +36,9 @@ TYPES: list[tuple[Any, str, list[Any], list[Any]]] = [
     (dict[str, float], "object of number", [{}, {"a": 1}], [{"a": "1"}, {1: 1}, [1]]),
     (Annotated[int, Within(-1, 10**6)] | None, "integer from -1 to 1000000 or null", [-1, 10**6, None], [-2, 10**6 + 1, 0.5, True]),
     (
-        *(dict[str, Annotated[float, Within(0)]], "object of number of at least 0", [{"a": 0}]),
+        dict[str, Annotated[float, Within(0)]],
+        "object of number of at least 0",
+        [{"a": 0}],
         [{"a": -0.1}, {"a": math.nan}, {"a": math.inf}, 1],
     ),
     (Mapping[str, float], "object of number", [{}, {"a": 1}], [{"a": "1"}, [], "a"]),
@@ -60,15 +63,19 @@ def by_size(prediction: str, *, gold: str | list[str], size: int = 3) -> Score:
 ENTRY = registry.Scorer(name="by_size", function=by_size, marker=by_size.__evalsuite__, summary="")  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("parameters", "messages", "blocks"), [
-    ({"gold": "x"}, ["saw ['gold']"], [2]), ({"gold": "x", "size": 4}, ["saw ['gold', 'size']"], [2]),
-    ({"gold": "x", "size": "4"}, ["parameter 'size' of by_size must be integer, found str"], [2]),
-    ({"size": 4}, ["by_size needs the parameter 'gold'"], [2]),
-    ({"gold": "x", "result": 4}, ["parameter 'result' of by_size is ignored", "saw ['gold']"], [0, 2]),
-    ({"gold": "x", "database": ""}, ["parameter 'database' of by_size must be text, found str"], [2]),
-    ({"gold": "x", "database": "shop"}, ["saw ['gold']"], [2]),
-    ({"gold": "x", "sise": 4}, ["unknown parameter 'sise' of by_size", "saw ['gold']"], [1, 2]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parameters", "messages", "blocks"),
+    [
+        ({"gold": "x"}, ["saw ['gold']"], [2]),
+        ({"gold": "x", "size": 4}, ["saw ['gold', 'size']"], [2]),
+        ({"gold": "x", "size": "4"}, ["parameter 'size' of by_size must be integer, found str"], [2]),
+        ({"size": 4}, ["by_size needs the parameter 'gold'"], [2]),
+        ({"gold": "x", "result": 4}, ["parameter 'result' of by_size is ignored", "saw ['gold']"], [0, 2]),
+        ({"gold": "x", "database": ""}, ["parameter 'database' of by_size must be text, found str"], [2]),
+        ({"gold": "x", "database": "shop"}, ["saw ['gold']"], [2]),
+        ({"gold": "x", "sise": 4}, ["unknown parameter 'sise' of by_size", "saw ['gold']"], [1, 2]),
+    ],
+)
 def test_problems_of_parameters(parameters: dict[str, Any], messages: list[str], blocks: list[int]) -> None:
     """Unknown ones block official alone, others both, each with its place; what gets its value later is not looked at."""
     found = registry.check_parameters(ENTRY, parameters, where="eval.jsonl:4")
@@ -98,14 +105,22 @@ def test_parameters_and_places_of_their_own() -> None:
     ]
 
 
-@pytest.mark.parametrize(("rows", "right"), [
-    ([], True),
-    ([{"n": 0, "share": 0.5, "name": "x"}, {"n": 2, "share": None, "name": "", "more": 1}], True),
-    ([{"n": -1, "share": 0.5, "name": "x"}], False),
-    ([{"n": 1, "share": 0.5, "name": "x"}, {"n": True, "share": 0.5, "name": "x"}], False),
-    ([{"n": 1, "share": 1.5, "name": "x"}], False), ([{"n": 1, "share": -0.1, "name": "x"}], False), ([{"n": 1, "share": 0.1}], False),
-    ([["n", 1]], False), (["row"], False), ({"n": 1, "share": 0.1, "name": "x"}, False), (None, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "right"),
+    [
+        ([], True),
+        ([{"n": 0, "share": 0.5, "name": "x"}, {"n": 2, "share": None, "name": "", "more": 1}], True),
+        ([{"n": -1, "share": 0.5, "name": "x"}], False),
+        ([{"n": 1, "share": 0.5, "name": "x"}, {"n": True, "share": 0.5, "name": "x"}], False),
+        ([{"n": 1, "share": 1.5, "name": "x"}], False),
+        ([{"n": 1, "share": -0.1, "name": "x"}], False),
+        ([{"n": 1, "share": 0.1}], False),
+        ([["n", 1]], False),
+        (["row"], False),
+        ({"n": 1, "share": 0.1, "name": "x"}, False),
+        (None, False),
+    ],
+)
 def test_rows_of_details(rows: Any, right: bool) -> None:
     """Objects with a value of the right type for each key; a count is at least 0, a share from 0 to 1 or null."""
     assert registry.are_rows(rows, {"n": int, "share": registry.SHARE, "name": str}) is right
@@ -119,7 +134,8 @@ OTHER_RANGE = "; range=None in @scorer keeps its own scale, range=(low, high) na
 @pytest.mark.parametrize(
     ("value", "ends", "expected"),
     [
-        *((0.25, (0, 1), (0.25, "mine says 0.25", {})), (True, (0, 1), (1.0, "mine says 1", {}))),
+        (0.25, (0, 1), (0.25, "mine says 0.25", {})),
+        (True, (0, 1), (1.0, "mine says 1", {})),
         (np.float32(0.5), (0, 1), (0.5, "mine says 0.5", {})),
         (SimpleNamespace(score=3, category=SimpleNamespace(name="good")), (1, 5), (0.5, "mine says 3", {"category": "good", "raw": 3.0})),
         (SimpleNamespace(score=0, category="poor"), (0, 1), (0.0, "mine says 0", {"category": "poor"})),
@@ -194,7 +210,9 @@ def test_scores_and_broken_records_of_a_plugin() -> None:
     assert plugin_calls.with_raw("mine", SimpleNamespace(score=1, category="good")).details == {"raw": 1.0, "category": "good"}
     blank, broken = {BROKEN_RECORD: {}}, {BROKEN_RECORD: {"cause": "no value", "line": 7}}
     for value, kept in (
-        *((3, 3), ({"a": 1}, {"a": 1}), (blank, blank)),
+        (3, 3),
+        ({"a": 1}, {"a": 1}),
+        (blank, blank),
         ([1, "x", [BROKEN_RECORD], {"a": 1}, blank], [1, "x", [BROKEN_RECORD], {"a": 1}]),
         ([{BROKEN_RECORD: {"cause": "x"}, "a": 1}], []),
         ([{BROKEN_RECORD: "cause"}], []),
@@ -587,9 +605,10 @@ def test_installed_packages_and_names_that_are_taken(own: registry.Registry, mon
         own.load_file(tmp_path / "empty.py")
 
 
-@pytest.mark.parametrize(("value", "is_within"), [
-    (0, True), (1.0, True), (0.5, True), (-0.01, False), (1.01, False), (math.nan, True), ("x", True), (None, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "is_within"),
+    [(0, True), (1.0, True), (0.5, True), (-0.01, False), (1.01, False), (math.nan, True), ("x", True), (None, True)],
+)
 def test_values_within_the_usual_range(value: Any, is_within: bool) -> None:
     """Numbers from 0 to 1; what is no number, or a `Score`, speaks for no other scale."""
     assert (

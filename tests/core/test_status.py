@@ -53,21 +53,28 @@ def test_exit_codes_and_statuses() -> None:
     ]
 
 
-@pytest.mark.parametrize(("score", "gate", "is_met"), [
-    (0.8, 0.8, True), (0.81, 0.8, True), (0.79, 0.8, False), (sum([0.6, 0.7, 0.8]) / 3, 0.7, True), (0, 0, True), (1 - 1e-9, 1, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("score", "gate", "is_met"),
+    [(0.8, 0.8, True), (0.81, 0.8, True), (0.79, 0.8, False), (sum([0.6, 0.7, 0.8]) / 3, 0.7, True), (0, 0, True), (1 - 1e-9, 1, False)],
+)
 def test_a_gate(score: float, gate: float, is_met: bool) -> None:
     """It is met by an equal score, also one that only the rounding of a mean makes less; not by one that is 1e-9 less."""
     assert reaches(score, gate) is is_met
 
 
-@pytest.mark.parametrize(("result", "kind"), [
-    (RESULT, "right"), (replace(RESULT, score=0.0), "wrong"), (replace(RESULT, score=0.999), "partial"),
-    (with_status("scored"), "handed_in"), (with_status("scored", details={"raw": 3}), "measured"),
-    (with_status("scored", details={"raw": True}), "handed_in"),
-    (with_status("scored", details={"raw": math.inf}), "handed_in"),
-    *((with_status(name, score=0.0), name) for name in ("missing", "timeout", "crashed", "submission_fault")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("result", "kind"),
+    [
+        (RESULT, "right"),
+        (replace(RESULT, score=0.0), "wrong"),
+        (replace(RESULT, score=0.999), "partial"),
+        (with_status("scored"), "handed_in"),
+        (with_status("scored", details={"raw": 3}), "measured"),
+        (with_status("scored", details={"raw": True}), "handed_in"),
+        (with_status("scored", details={"raw": math.inf}), "handed_in"),
+        *((with_status(name, score=0.0), name) for name in ("missing", "timeout", "crashed", "submission_fault")),
+    ],
+)
 def test_the_kind_of_a_result(result: Result, kind: str) -> None:
     """By its status, and of what was scored by its score."""
     assert (status.kind_of(result).name, result.is_right) == (kind, kind == "right")
@@ -186,8 +193,12 @@ def test_evidence_at_each_level() -> None:
     }
     reasons = {level: status.redact_evidence({}, level, result=RESULT) for level in status.LEVELS}
     assert reasons == {
-        "none": {"reason": ""}, "status": {"reason": ""}, "class": {"reason": "right"}, "shape": {"reason": "right"}, "cells": {},
-    }  # fmt: skip
+        "none": {"reason": ""},
+        "status": {"reason": ""},
+        "class": {"reason": "right"},
+        "shape": {"reason": "right"},
+        "cells": {},
+    }
     numbers = {"kind": "number", "n_numbers": 4, "gold": [7, 8], "conj": "and", "tolerance": 0.1, "secret": 7}
     texts = {"kind": "text", "n_gold": 1, "gold": [{"found": True, "text": "Oslo"}], "conj": "or", "excluded": ["x"]}
     trees = {"kind": "tree", "rows": [{"path": "a.b", "status": "mismatch", "gold": 7}], "n_rows": 9, "n_rows_shown": 1}
@@ -229,21 +240,39 @@ def test_ranges_and_small_machines() -> None:
 SCORERS = ("string_match", "number_match", "table_match", "tables_match", "duckdb_match", "bleu", "llm_judge", "readability")
 
 
-@pytest.mark.parametrize(("word", "hint"), [
-    ("table", "did you mean 'table_match'?"), ("tables", "did you mean 'tables_match'?"), ("TABLE_MATCH", "did you mean 'table_match'?"),
-    ("Judge", "did you mean 'llm_judge'?"), ("read", "did you mean 'readability'?"), ("tabel_match", "did you mean 'table_match'?"),
-    ("blue", "did you mean 'bleu'?"), ("my_bleu_score", "did you mean 'bleu'?"), ("match", f"known: {', '.join(SCORERS)}"),
-    ("zzz", f"known: {', '.join(SCORERS)}"), ("", f"known: {', '.join(SCORERS)}"), ("_", f"known: {', '.join(SCORERS)}"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("table", "did you mean 'table_match'?"),
+        ("tables", "did you mean 'tables_match'?"),
+        ("TABLE_MATCH", "did you mean 'table_match'?"),
+        ("Judge", "did you mean 'llm_judge'?"),
+        ("read", "did you mean 'readability'?"),
+        ("tabel_match", "did you mean 'table_match'?"),
+        ("blue", "did you mean 'bleu'?"),
+        ("my_bleu_score", "did you mean 'bleu'?"),
+        ("match", f"known: {', '.join(SCORERS)}"),
+        ("zzz", f"known: {', '.join(SCORERS)}"),
+        ("", f"known: {', '.join(SCORERS)}"),
+        ("_", f"known: {', '.join(SCORERS)}"),
+    ],
+)
 def test_the_nearest(word: str, hint: str) -> None:
     """A part of a name comes before a likeness: `table` is no `bleu`; what many names share names none of them."""
     assert errors.did_you_mean(word, SCORERS) == hint
 
 
-@pytest.mark.parametrize(("word", "names", "is_hinted"), [
-    ("caf\xe9", ["cafe\u0301"], True), ("cafe\u0301", ["tea", "caf\xe9"], True), ("caf\xe9", ["caf\xe9"], False),
-    ("caf\xe9", ["cafe", "tea"], False), ("caf\xe9", [], False), ("cafe", ["caf\xe9"], False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("word", "names", "is_hinted"),
+    [
+        ("caf\xe9", ["cafe\u0301"], True),
+        ("cafe\u0301", ["tea", "caf\xe9"], True),
+        ("caf\xe9", ["caf\xe9"], False),
+        ("caf\xe9", ["cafe", "tea"], False),
+        ("caf\xe9", [], False),
+        ("cafe", ["caf\xe9"], False),
+    ],
+)
 def test_another_unicode_form(word: str, names: list[str], is_hinted: bool) -> None:
     """A name of the same letters in other code points is named; the word itself, other letters and none give no hint."""
     assert errors.unicode_form_hint(word, names, "gold's id").startswith("gold's id has the same letters") is is_hinted

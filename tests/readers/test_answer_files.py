@@ -286,11 +286,14 @@ def test_forms_of_gold_and_of_an_answer(gold: Path) -> None:
         found[3]
 
 
-@pytest.mark.parametrize(("parameters", "why"), [
-    ({"gold": "{"}, "line 1: not valid JSON at column 2"),
-    ({"gold": "{}", "schema": "{"}, "the schema, line 1: not valid JSON at column 2"),
-    ({"gold": "{}", "schema": "t.json"}, "the schema, gold file q/t.json: line 1: not valid JSON at column 2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parameters", "why"),
+    [
+        ({"gold": "{"}, "line 1: not valid JSON at column 2"),
+        ({"gold": "{}", "schema": "{"}, "the schema, line 1: not valid JSON at column 2"),
+        ({"gold": "{}", "schema": "t.json"}, "the schema, gold file q/t.json: line 1: not valid JSON at column 2"),
+    ],
+)
 def test_a_tree_of_gold_that_is_broken(gold: Path, parameters: dict[str, str], why: str) -> None:
     """The fault is gold's, and says which of its two texts, or which file."""
     with pytest.raises(FaultError) as refused:
@@ -319,7 +322,11 @@ def test_gold_and_an_equal_answer(gold: Path, monkeypatch: pytest.MonkeyPatch) -
 
     assert copy("a.csv", None).n_rows == 1
     for name, size, digest in (
-        *(("a.csv", 5, ""), ("a.csv", 4, "0" * 64), ("none.csv", None, ""), ("b.csv", None, ""), ("../a.csv", None, "")),
+        ("a.csv", 5, ""),
+        ("a.csv", 4, "0" * 64),
+        ("none.csv", None, ""),
+        ("b.csv", None, ""),
+        ("../a.csv", None, ""),
     ):
         assert copy(name, size, digest) is None, (name, size)
     assert list(copy("g.duckdb", None)["t"].columns[0]) == [1]
@@ -361,7 +368,11 @@ def test_tables_of_many_rows_come_packed(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_pair_of_plain_paths(tmp_path: Path) -> None:
     """A single check without folders: files, lists of them, ready values, or the text of a tree; a fault names the file."""
     for name, text in (
-        *(("a.csv", "n\n1\n"), ("b.csv", "n\n2\n"), ("t.json", '{"a": 1}'), ("bad.json", "{"), ("fenced.json", '```{"a": 2}```')),
+        ("a.csv", "n\n1\n"),
+        ("b.csv", "n\n2\n"),
+        ("t.json", '{"a": 1}'),
+        ("bad.json", "{"),
+        ("fenced.json", '```{"a": 2}```'),
     ):
         (tmp_path / name).write_text(text)
     for name in ("gold.duckdb", "own.duckdb"):

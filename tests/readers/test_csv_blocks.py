@@ -79,11 +79,15 @@ def test_plain_files_come_in_blocks(rows: list[list[str]], quoting: int, end: st
     assert found == exactly(data)
 
 
-@pytest.mark.parametrize("data", [
-    b'a,b\n1,"x""y"\n', b"a,b\n1\n", b"a,b\n1,2,3\n", b"a,b\n\n1,2\n", b"a\n\n1\n", b"a,b\n1,\x00\n", b'"a","b"\n"1","\x00"\n',
-    b'"a","b"\n"1","2","3"\n', b'"a","b"\n"1"\n"2","3","4"\n', b"a\n \n1\n", b"a\n\t\n1\n", b'a\n""\n1\n', b"", b"a,b\n1,2\r",
-    b"a,b\n1,2\r\n3,4\r", b"a,b\n1,\xff\n", b'"a","b"\n"1","\xff"\n', b"a,b\r1,2\r", b'a,b\n1,"x\n',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b'a,b\n1,"x""y"\n', b"a,b\n1\n", b"a,b\n1,2,3\n", b"a,b\n\n1,2\n", b"a\n\n1\n", b"a,b\n1,\x00\n", b'"a","b"\n"1","\x00"\n'),
+        *(b'"a","b"\n"1","2","3"\n', b'"a","b"\n"1"\n"2","3","4"\n'),
+        *(b"a\n \n1\n", b"a\n\t\n1\n", b'a\n""\n1\n', b"", b"a,b\n1,2\r", b"a,b\n1,2\r\n3,4\r"),
+        *(b"a,b\n1,\xff\n", b'"a","b"\n"1","\xff"\n', b"a,b\r1,2\r", b'a,b\n1,"x\n'),
+    ],
+)
 def test_odd_files_are_left_to_the_exact_reader(data: bytes) -> None:
     """Quotes within fields, ragged rows, blank lines, NUL, other encodings, lone returns, open quotes."""
     assert cells_of(data) is None

@@ -50,21 +50,24 @@ def as_pandas_reads(data: bytes) -> list[list[str]] | None:
     return [frame.iloc[:, i].tolist() for i in range(frame.shape[1])]
 
 
-@pytest.mark.parametrize(("text", "header", "columns", "why"), [
-    ("a,b\n1,x\n2,y\n", ("a", "b"), [["1", "2"], ["x", "y"]], "a plain table"),
-    ("a,b\n1,x\n2,y", ("a", "b"), [["1", "2"], ["x", "y"]], "no newline at the end"),
-    ("\ufeffa,b\r\n1,x\r\n", ("a", "b"), [["1"], ["x"]], "BOM and CRLF"),
-    ('"a","b"\n"1,5","x ""y"""\n', ("a", "b"), [["1,5"], ['x "y"']], "quotes"),
-    ('a,b\n"1\n2",x\n', ("a", "b"), [["1\n2"], ["x"]], "a newline inside quotes stays"),
-    ("\n\na,b\n\n1,x\n\n\n2,y\n\n", ("a", "b"), [["1", "2"], ["x", "y"]], "blank lines are no rows"),
-    ('a\n1\n""\n\n2\n', ("a",), [["1", "", "2"]], "an empty field in quotes is a row, a blank line is not"),
-    ("a\n1\n  \n2\n", ("a",), [["1", "2"]], "a line of blanks is no row"),
-    ('a\n"  "\n', ("a",), [["  "]], "but it is one in quotes"),
-    ("a,b,c\n1\n1,2\n1,2,3\n", ("a", "b", "c"), [["1", "1", "1"], [None, "2", "2"], [None, None, "3"]], "short rows are filled"),
-    ("a,b\n", ("a", "b"), [[], []], "a header alone"),
-    ("id,id\n1,2\n", ("id", "id"), [["1"], ["2"]], "equal headers"),
-    ("a\n NA \n007\n1e400\n", ("a",), [[" NA ", "007", "1e400"]], "cells stay text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "header", "columns", "why"),
+    [
+        ("a,b\n1,x\n2,y\n", ("a", "b"), [["1", "2"], ["x", "y"]], "a plain table"),
+        ("a,b\n1,x\n2,y", ("a", "b"), [["1", "2"], ["x", "y"]], "no newline at the end"),
+        ("\ufeffa,b\r\n1,x\r\n", ("a", "b"), [["1"], ["x"]], "BOM and CRLF"),
+        ('"a","b"\n"1,5","x ""y"""\n', ("a", "b"), [["1,5"], ['x "y"']], "quotes"),
+        ('a,b\n"1\n2",x\n', ("a", "b"), [["1\n2"], ["x"]], "a newline inside quotes stays"),
+        ("\n\na,b\n\n1,x\n\n\n2,y\n\n", ("a", "b"), [["1", "2"], ["x", "y"]], "blank lines are no rows"),
+        ('a\n1\n""\n\n2\n', ("a",), [["1", "", "2"]], "an empty field in quotes is a row, a blank line is not"),
+        ("a\n1\n  \n2\n", ("a",), [["1", "2"]], "a line of blanks is no row"),
+        ('a\n"  "\n', ("a",), [["  "]], "but it is one in quotes"),
+        ("a,b,c\n1\n1,2\n1,2,3\n", ("a", "b", "c"), [["1", "1", "1"], [None, "2", "2"], [None, None, "3"]], "short rows are filled"),
+        ("a,b\n", ("a", "b"), [[], []], "a header alone"),
+        ("id,id\n1,2\n", ("id", "id"), [["1"], ["2"]], "equal headers"),
+        ("a\n NA \n007\n1e400\n", ("a",), [[" NA ", "007", "1e400"]], "cells stay text"),
+    ],
+)
 def test_cells_are_the_text_that_stands_in_the_file(text: str, header: tuple[str, ...], columns: list[list[str]], why: str) -> None:
     """Header, columns and row count."""
     table = read(text)
@@ -79,7 +82,8 @@ LIKE_FORMATS = (b"ORCHID", b"BZh91", b"PAR1", b"ARROW1", b"MALLARD DUCK")
 @pytest.mark.parametrize(
     ("data", "code", "detail"),
     [
-        *(("", "BAD_CSV", "the file is empty"), ("\n\n\n", "BAD_CSV", "the file is empty")),
+        ("", "BAD_CSV", "the file is empty"),
+        ("\n\n\n", "BAD_CSV", "the file is empty"),
         ("   \n\t\n", "BAD_CSV", "the file is empty"),
         ("\ufeff", "BAD_CSV", "the file is empty"),
         ("a,b,c\n1,2,3\n1,2,3,4\n", "BAD_CSV", "line 3 has 4 fields, the lines before it 3"),
@@ -140,14 +144,22 @@ def test_archives_are_refused(name: str) -> None:
     assert fault(b"a\n1\n", name)[0] == "BAD_CSV"
 
 
-@pytest.mark.parametrize(("data", "limit", "most", "code"), [
-    ("a\n1\n2\n3\n", "rows", 3, "LIMIT"), ("a,b,c\n1,2,3\n", "columns", 3, "LIMIT"), ("a,b,c\r1,2,3\r", "columns", 3, "LIMIT"),
-    ("a,b\n1,2,3\n", "columns", 3, "LIMIT"), ("a,b\n1,2\n3,4\n", "cells", 4, "LIMIT"), ("a,b\n1,2,3\n", "cells", 2, "LIMIT"),
-    ("a,b\r1,2\r3,4\r", "cells", 4, "LIMIT"),
-    ("a\n" + "x" * 200_000 + "\n", "cell_bytes", 200_000, "LIMIT"),
-    ("x" * 400 + "\n1\n", "cell_bytes", 100, "LIMIT"), ('"a,b,c",d\n1,2\n', "columns", 2, "LIMIT"),
-    ("a\n" + "1" * 98, "file_bytes", 100, "TOO_LARGE"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "limit", "most", "code"),
+    [
+        ("a\n1\n2\n3\n", "rows", 3, "LIMIT"),
+        ("a,b,c\n1,2,3\n", "columns", 3, "LIMIT"),
+        ("a,b,c\r1,2,3\r", "columns", 3, "LIMIT"),
+        ("a,b\n1,2,3\n", "columns", 3, "LIMIT"),
+        ("a,b\n1,2\n3,4\n", "cells", 4, "LIMIT"),
+        ("a,b\n1,2,3\n", "cells", 2, "LIMIT"),
+        ("a,b\r1,2\r3,4\r", "cells", 4, "LIMIT"),
+        ("a\n" + "x" * 200_000 + "\n", "cell_bytes", 200_000, "LIMIT"),
+        ("x" * 400 + "\n1\n", "cell_bytes", 100, "LIMIT"),
+        ('"a,b,c",d\n1,2\n', "columns", 2, "LIMIT"),
+        ("a\n" + "1" * 98, "file_bytes", 100, "TOO_LARGE"),
+    ],
+)
 def test_each_cap_is_named_by_its_limit(data: str, limit: str, most: int, code: str) -> None:
     """On the short way and on pandas' way alike, and not before it is exceeded."""
     assert read(data, **{limit: most}).n_rows
@@ -156,11 +168,14 @@ def test_each_cap_is_named_by_its_limit(data: str, limit: str, most: int, code: 
     assert f"limit {limit}" in detail
 
 
-@pytest.mark.parametrize(("where", "data", "detail"), [
-    ("evalsuite.readers.csv_table.csv.reader", "a\n1\n", "the table does not fit into memory_mib"),
-    ("pandas.read_csv", "a\r1\r", "the table does not fit into memory_mib"),
-    ("gzip.GzipFile.read", "a\n1\n", "the file does not fit into memory_mib"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("where", "data", "detail"),
+    [
+        ("evalsuite.readers.csv_table.csv.reader", "a\n1\n", "the table does not fit into memory_mib"),
+        ("pandas.read_csv", "a\r1\r", "the table does not fit into memory_mib"),
+        ("gzip.GzipFile.read", "a\n1\n", "the file does not fit into memory_mib"),
+    ],
+)
 def test_a_table_that_does_not_fit_is_a_limit(where: str, data: str, detail: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On each way, wherever memory ends."""
 
@@ -242,10 +257,18 @@ def test_dialects_and_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fault("\n\na,b\n\n1\n2\n3,x,y\n") == ("BAD_CSV", "line 7 has 3 fields, the lines before it 2")
 
 
-@pytest.mark.parametrize("wrong", [
-    {"delimiter": ";;"}, {"delimiter": ""}, {"delimiter": "\n"}, {"decimal": ".."}, {"decimal": ","}, {"decimal": "5"},
-    {"encoding": "utf-9"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"delimiter": ";;"},
+        {"delimiter": ""},
+        {"delimiter": "\n"},
+        {"decimal": ".."},
+        {"decimal": ","},
+        {"decimal": "5"},
+        {"encoding": "utf-9"},
+    ],
+)
 def test_a_dialect_that_no_file_can_have_is_a_problem(wrong: dict[str, str]) -> None:
     """It is reported before the run, and it is not the fault of an answer."""
     with pytest.raises(FaultError) as fault:
@@ -256,22 +279,29 @@ def test_a_dialect_that_no_file_can_have_is_a_problem(wrong: dict[str, str]) -> 
     assert [problem.code for problem in table_problems({"gold": "t.csv", **wrong})] == ["BAD_SPEC"]
 
 
-@pytest.mark.parametrize(("head", "delimiter", "encoding"), [
-    (b"a,b;c;d", ";", "utf-8"), (b"a,b", ",", "utf-8"), (b"a\tb,c\n;;;;", ",", "utf-8"), (b"a|b", "|", "utf-8"), (b"", ",", "utf-8"),
-    (b'"a;b;c",d', ",", "utf-8"), ("\ufeffa;b".encode(), ";", "utf-8"), ("a;b".encode("utf-16"), ";", "utf-16"),
-    (b"\xfe\xff" + "a\tb".encode("utf-16-be"), "\t", "utf-16"), ("\u4e00".encode("utf-16"), ",", "utf-8"), (b"\xff\xfd", ",", "utf-8"),
-    (b"x" * 9_999 + b";,", ";", "utf-8"), (b"x" * 10_000 + b";", ",", "utf-8"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("head", "delimiter", "encoding"),
+    [
+        (b"a,b;c;d", ";", "utf-8"), (b"a,b", ",", "utf-8"), (b"a\tb,c\n;;;;", ",", "utf-8"), (b"a|b", "|", "utf-8"), (b"", ",", "utf-8"),
+        (b'"a;b;c",d', ",", "utf-8"), ("\ufeffa;b".encode(), ";", "utf-8"), ("a;b".encode("utf-16"), ";", "utf-16"),
+        (b"\xfe\xff" + "a\tb".encode("utf-16-be"), "\t", "utf-16"), ("\u4e00".encode("utf-16"), ",", "utf-8"), (b"\xff\xfd", ",", "utf-8"),
+        (b"x" * 9_999 + b";,", ";", "utf-8"), (b"x" * 10_000 + b";", ",", "utf-8"),
+    ],
+)  # fmt: skip
 def test_the_dialect_that_a_file_begins_in(head: bytes, delimiter: str, encoding: str) -> None:
     """The delimiter that makes most columns of the first line's first 10,000 characters; UTF-16 by its mark, if some of it is ASCII."""
     assert detect_dialect(head) == Dialect(delimiter=delimiter, encoding=encoding)
 
 
-@pytest.mark.parametrize(("message", "ragged", "detail"), [
-    ("Error tokenizing data. C error: Expected 2 fields in line 3, saw 4", None, "line 3 has 4 fields, the lines before it 2"),
-    ("EOF inside string starting at row 1", 5, "a quote is never closed, in the row that begins on line 7"),
-    ("anything", 5, "line 5 has more fields than the header"), ("anything", None, "the rows cannot be separated"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("message", "ragged", "detail"),
+    [
+        ("Error tokenizing data. C error: Expected 2 fields in line 3, saw 4", None, "line 3 has 4 fields, the lines before it 2"),
+        ("EOF inside string starting at row 1", 5, "a quote is never closed, in the row that begins on line 7"),
+        ("anything", 5, "line 5 has more fields than the header"),
+        ("anything", None, "the rows cannot be separated"),
+    ],
+)
 def test_what_is_taken_of_an_error_of_pandas(message: str, ragged: int | None, detail: str) -> None:
     """Its numbers; the text is ours."""
     assert csv_table._parser_detail(message, ragged, 7) == detail
@@ -291,13 +321,18 @@ def test_rows_keep_their_lines(tmp_path: Path) -> None:
             read_named_rows(path)
 
 
-@pytest.mark.parametrize(("content", "message"), [
-    (b"", "empty"),
-    (b"a;b\n1;2\n", "'a;b' is one column: is the delimiter a semicolon?"),
-    (b"a\tb\n1\t2\n", "is the delimiter a tab?"), (b"a|b\n", "is the delimiter a bar?"), (b"\xff\xfea", "cannot be read as CSV: not UTF-8"),
-    ("name,city\na,Wien\nb,Köln\n".encode("cp1252"), "cannot be read as CSV: not UTF-8, first in line 3"),
-    (b"a,b\n1,2,3\n", "a.csv:2: 3 fields, the header has 2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b"a;b\n1;2\n", "'a;b' is one column: is the delimiter a semicolon?"),
+        (b"a\tb\n1\t2\n", "is the delimiter a tab?"),
+        (b"a|b\n", "is the delimiter a bar?"),
+        (b"\xff\xfea", "cannot be read as CSV: not UTF-8"),
+        ("name,city\na,Wien\nb,Köln\n".encode("cp1252"), "cannot be read as CSV: not UTF-8, first in line 3"),
+        (b"a,b\n1,2,3\n", "a.csv:2: 3 fields, the header has 2"),
+    ],
+)
 def test_what_cannot_be_read(tmp_path: Path, content: bytes, message: str) -> None:
     """One sentence with the file, and what a file has to look like."""
     path = tmp_path / "a.csv"

@@ -139,7 +139,8 @@ def test_names_columns_and_faults_of_tables(tmp_path: Path) -> None:
 CELLS: list[tuple[str, str, object]] = [
     ("170141183460469231731687303715884105727::hugeint", "HUGEINT", 170141183460469231731687303715884105727),
     ("340282366920938463463374607431768211455::uhugeint", "UHUGEINT", 340282366920938463463374607431768211455),
-    ("1.10::decimal(10,2)", "DECIMAL(10,2)", Decimal("1.10")), ("0.1::float", "FLOAT", 0.10000000149011612),
+    ("1.10::decimal(10,2)", "DECIMAL(10,2)", Decimal("1.10")),
+    ("0.1::float", "FLOAT", 0.10000000149011612),
     ("'2024-01-02'::date", "DATE", date(2024, 1, 2)),
     ("'2024-01-02 03:04:05'::timestamp", "TIMESTAMP", datetime(2024, 1, 2, 3, 4, 5)),
     ("'2024-01-01 05:00:00.5+05'::timestamptz", "TIMESTAMP WITH TIME ZONE", datetime(2024, 1, 1, 0, 0, 0, 500_000, UTC)),
@@ -150,18 +151,27 @@ CELLS: list[tuple[str, str, object]] = [
     ("'12:30'::time", "TIME", time(12, 30)),
     ("'12:00:00+02'::timetz", "TIME WITH TIME ZONE", "12:00:00+02"),
     ("['2024-01-01 00:00:00+05'::timestamptz]", "TIMESTAMP WITH TIME ZONE[]", "['2023-12-31 19:00:00+00']"),
-    ("interval '2 days'", "INTERVAL", timedelta(days=2)), ("to_days(2000000000)", "INTERVAL", "2000000000 days"),
+    ("interval '2 days'", "INTERVAL", timedelta(days=2)),
+    ("to_days(2000000000)", "INTERVAL", "2000000000 days"),
     ("[to_days(2000000000), to_days(1)]", "INTERVAL[]", "[2000000000 days, 1 day]"),
     (f"'{'[' * 301}1{']' * 301}'::json::variant", "VARIANT", f"{'[' * 301}1{']' * 301}"),
-    ("'[[1]]'::json::variant", "VARIANT", [[1]]), ("'a'::enum('a', 'b')", "ENUM('a', 'b')", "a"), ("[1, null]", "INTEGER[]", [1, None]),
-    ("{'x': [1]}", "STRUCT(x INTEGER[])", {"x": [1]}), ("map{'k': 1}", "MAP(VARCHAR, INTEGER)", {"k": 1}), ("true", "BOOLEAN", True),
-    ("'ab'::blob", "BLOB", b"ab"), ("'0044-03-15 (BC)'::date", "DATE", "0044-03-15 (BC)"), ("'infinity'::date", "DATE", "infinity"),
-    ("'9999-12-31'::date", "DATE", date(9999, 12, 31)), ("'-infinity'::timestamp", "TIMESTAMP", "-infinity"),
-    ("'infinity'::timestamp_s", "TIMESTAMP_S", "infinity"), ("'infinity'::timestamp_ns", "TIMESTAMP_NS", "infinity"),
+    ("'[[1]]'::json::variant", "VARIANT", [[1]]),
+    ("'a'::enum('a', 'b')", "ENUM('a', 'b')", "a"),
+    ("[1, null]", "INTEGER[]", [1, None]),
+    ("{'x': [1]}", "STRUCT(x INTEGER[])", {"x": [1]}),
+    ("map{'k': 1}", "MAP(VARCHAR, INTEGER)", {"k": 1}),
+    ("true", "BOOLEAN", True),
+    ("'ab'::blob", "BLOB", b"ab"),
+    ("'0044-03-15 (BC)'::date", "DATE", "0044-03-15 (BC)"),
+    ("'infinity'::date", "DATE", "infinity"),
+    ("'9999-12-31'::date", "DATE", date(9999, 12, 31)),
+    ("'-infinity'::timestamp", "TIMESTAMP", "-infinity"),
+    ("'infinity'::timestamp_s", "TIMESTAMP_S", "infinity"),
+    ("'infinity'::timestamp_ns", "TIMESTAMP_NS", "infinity"),
     ("['infinity'::date, null, '9999-12-31']", "DATE[]", ["infinity", None, date(9999, 12, 31)]),
     ("[null, ['-infinity'::timestamp]]", "TIMESTAMP[][]", [None, ["-infinity"]]),
     ("['9999-12-31', 'infinity']::date[2]", "DATE[2]", (date(9999, 12, 31), "infinity")),
-]  # fmt: skip
+]
 
 
 def test_each_type_is_read_as_a_value_that_loses_nothing(tmp_path: Path) -> None:
@@ -174,12 +184,15 @@ def test_each_type_is_read_as_a_value_that_loses_nothing(tmp_path: Path) -> None
     assert [(type(cell), cell) for cell in found] == [(type(cell), cell) for _, _, cell in CELLS]
 
 
-@pytest.mark.parametrize(("statement", "limits", "word"), [
-    ("create table t as select 1 id from range(3000000)", {"rows": 1_000_000}, "limit rows"),
-    ("create table t as select 1 a, 2 b, 3 c", {"columns": 2}, "limit columns"),
-    ("create table t as select 1 a, 2 b from range(10)", {"cells": 19}, "limit cells"),
-    ("create table t as select repeat('x', 20000) as a from range(2000)", {"table_bytes": 1_000_000}, "limit table_bytes"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("statement", "limits", "word"),
+    [
+        ("create table t as select 1 id from range(3000000)", {"rows": 1_000_000}, "limit rows"),
+        ("create table t as select 1 a, 2 b, 3 c", {"columns": 2}, "limit columns"),
+        ("create table t as select 1 a, 2 b from range(10)", {"cells": 19}, "limit cells"),
+        ("create table t as select repeat('x', 20000) as a from range(2000)", {"table_bytes": 1_000_000}, "limit table_bytes"),
+    ],
+)
 def test_a_table_over_a_cap_is_a_fault_that_names_the_limit(tmp_path: Path, statement: str, limits: dict[str, int], word: str) -> None:
     """Sizes are looked at before the rows, bytes between chunks."""
     found = read(make(tmp_path / "r.duckdb", statement), "t", **limits)["t"]
@@ -213,15 +226,19 @@ def test_packed_text_has_the_values(n_at_once: int, tmp_path: Path, monkeypatch:
     assert [list(cells) for cells in packed.columns] == [list(cells) for cells in plain.columns]
 
 
-@pytest.mark.parametrize(("select", "size"), [
-    ("select 1 as a, 'abc' as b, date '9999-12-31' as c from range(5)", 5 * (3 * 8 + 3)),
-    ("select null::varchar as a, date '0001-01-01' as b, timestamp '9999-12-31 23:59:59.999999' as c from range(5)", 5 * 3 * 8),
-    ("select 1 as a, null::date as b, timestamp '9999-12-31' as c from range(5)", 5 * 3 * 8),
-    ("select date '10000-01-01' as a from range(5)", None),
-    ("select date '2024-01-01' - case when range = 3 then 800000 else 0 end::int as a from range(5)", None),
-    ("select timestamp 'infinity' as a from range(5)", None), ("select [1] as a from range(5)", None),
-    ("select 1 as rowid from range(5)", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("select", "size"),
+    [
+        ("select 1 as a, 'abc' as b, date '9999-12-31' as c from range(5)", 5 * (3 * 8 + 3)),
+        ("select null::varchar as a, date '0001-01-01' as b, timestamp '9999-12-31 23:59:59.999999' as c from range(5)", 5 * 3 * 8),
+        ("select 1 as a, null::date as b, timestamp '9999-12-31' as c from range(5)", 5 * 3 * 8),
+        ("select date '10000-01-01' as a from range(5)", None),
+        ("select date '2024-01-01' - case when range = 3 then 800000 else 0 end::int as a from range(5)", None),
+        ("select timestamp 'infinity' as a from range(5)", None),
+        ("select [1] as a from range(5)", None),
+        ("select 1 as rowid from range(5)", None),
+    ],
+)
 def test_how_large_a_packed_table_may_be(select: str, size: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight bytes a cell and the characters of texts; what has cells beyond Python's range, or types that are not plain, is not packed."""
     path = make(tmp_path / "r.duckdb", f"create table t as {select}")
@@ -359,10 +376,13 @@ def test_a_disk_that_fails_once_is_no_fault_of_the_database(side: str, deed: Any
     assert found == code
 
 
-@pytest.mark.parametrize(("owner", "name"), [
-    (duckdb_tables._DescriptorFiles, "size"), (duckdb_tables._DescriptorFiles, "open"), (SharedFile, "seek"), (SharedFile, "read"),
-    (duckdb_tables, "fold_name"), (duckdb_tables, "read_rows"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (duckdb_tables._DescriptorFiles, "size"), (duckdb_tables._DescriptorFiles, "open"), (SharedFile, "seek"), (SharedFile, "read"),
+        (duckdb_tables, "fold_name"), (duckdb_tables, "read_rows"),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("error", [RuntimeError, TypeError])
 def test_a_bug_of_ours_is_no_fault_of_the_database(
     owner: Any, name: str, error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -454,9 +474,10 @@ def test_how_much_memory_duckdb_may_take(memory_mib: int, limit: str) -> None:
         assert connection.execute(f"SELECT {settings}").fetchone() == (limit, False, True, "UTC", "")
 
 
-@pytest.mark.parametrize("content", [
-    b"", b"abcdefghi", b"abcd" + bytes(8) + b"ef", bytes(9), b"ab" + bytes(10) + b"c" + bytes(5), b"abcdefgh" + bytes(4), b"\1" * 8,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"abcdefghi", b"abcd" + bytes(8) + b"ef", bytes(9), b"ab" + bytes(10) + b"c" + bytes(5), b"abcdefgh" + bytes(4), b"\1" * 8],
+)
 @pytest.mark.parametrize("most", [1, 4, 9, 100])
 def test_a_private_copy_has_the_bytes_of_the_file(content: bytes, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Holes too, and no more than the limit; where there are no descriptors as files, it has a name in a folder of its own."""

@@ -92,23 +92,27 @@ def test_what_a_view_may_not_do(tmp_path: Path) -> None:
         ("with base as (select * from read_text('{file}')) select * from base", "reads read_text()"),
         ("select base.* from base join '{file}' f on true", "which is not a table of the file"),
         ("select (select max(id) from '{file}') as m from base", "which is not a table of the file"),
-        ("select * from query('select 1')", "reads query()"), ("select * from query_table('base')", "reads query_table()"),
+        ("select * from query('select 1')", "reads query()"),
+        ("select * from query_table('base')", "reads query_table()"),
         ("select * from duckdb_databases(), base", "reads duckdb_databases()"),
-        ("select m(id) as x from base", "calls m"), ("select * from t() , base", "reads t()"),
+        ("select m(id) as x from base", "calls m"),
+        ("select * from t() , base", "reads t()"),
         ("select repeat(name, 1000000000) as n from base", "calls repeat"),
         ("select lpad(name, 1000000000, 'x') as n from base", "calls lpad"),
         ("select current_setting('threads') as n from base", "calls current_setting"),
         ("with recursive r(i) as (select 1 union all select i + 1 from r) select i from r, base", "is recursive"),
         ("select * from generate_series(1, 100000000000) g(id), base", "reads generate_series()"),
-        ("select unnest([1, 2]) as n from base", "calls unnest"), ("select 1 as one", "reads no base table"),
+        ("select unnest([1, 2]) as n from base", "calls unnest"),
+        ("select 1 as one", "reads no base table"),
         ("select list_transform([id], lambda x: x + 1) as n from base", "calls list_transform"),
         ("select * from base using sample 1", "sample"),
         ("select * from information_schema.tables, base", "which is not a table of the file"),
         ("from (pivot base on id in (1, 2) using sum(v))", "holds pivot"),
-        ("select random() as r from base", "calls random"), ("select upper(name) as n from base", "calls upper"),
+        ("select random() as r from base", "calls random"),
+        ("select upper(name) as n from base", "calls upper"),
         ('with "{file}" as (select * from "{file}") select f.* from base, "{file}" f', "which is not a table of the file"),
         ("select cast(name as integer) as n from base", "is a view that cannot be run; submit a table"),
-    ]  # fmt: skip
+    ]
     secret = tmp_path / "gold.csv"
     secret.write_text("id,name\n1,secret\n")
     macros = ("create macro m(x) as x + 1", "create macro t() as table select * from base", "create macro upper(x) as 'A'")
@@ -154,20 +158,24 @@ def test_views_that_read_each_other_and_other_names(tmp_path: Path) -> None:
                 book._parse(text)
 
 
-@pytest.mark.parametrize(("part", "whys"), [
-    ({"type": "BASE_TABLE", "sample": None, "at_clause": None}, []),
-    ({"type": "BASE_TABLE", "at_clause": {}}, ["takes a sample or another time of a table"]),
-    ({"type": "LAMBDA_REF", "class": "LAMBDA_REF"}, ["holds lambda ref"]),
-    ({"type": "FUNCTION", "class": "FUNCTION", "function_name": "UPPER", "catalog": "system", "schema": "main"}, []),
-    ({"type": "FUNCTION", "class": "FUNCTION", "function_name": "UPPER", "catalog": "p"}, ["calls UPPER"]),
-    ({"type": "FUNCTION", "class": "FUNCTION", "function_name": "UPPER", "schema": "p"}, ["calls UPPER"]),
-    ({"type": "FUNCTION", "class": "FUNCTION", "function_name": "Ln"}, ["calls Ln"]),
-    ({"type": "WINDOW_SUM", "class": "WINDOW", "function_name": "a b"}, ["calls 'a b'"]),
-    ({"type": "TABLE_FUNCTION", "function": {"function_name": "x" * 41}}, [f"reads {'x' * 41!r}()"]),
-    ({"type": "TABLE_FUNCTION"}, ["reads a function()"]), ({"type": "RECURSIVE_CTE_NODE"}, ["is recursive"]),
-    ({"type": "LIMIT_PERCENT_MODIFIER"}, ["holds limit percent modifier"]),
-    *(({"type": kind}, []) for kind in ("SELECT_NODE", "JOIN", "ORDER_MODIFIER")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("part", "whys"),
+    [
+        ({"type": "BASE_TABLE", "sample": None, "at_clause": None}, []),
+        ({"type": "BASE_TABLE", "at_clause": {}}, ["takes a sample or another time of a table"]),
+        ({"type": "LAMBDA_REF", "class": "LAMBDA_REF"}, ["holds lambda ref"]),
+        ({"type": "FUNCTION", "class": "FUNCTION", "function_name": "UPPER", "catalog": "system", "schema": "main"}, []),
+        ({"type": "FUNCTION", "class": "FUNCTION", "function_name": "UPPER", "catalog": "p"}, ["calls UPPER"]),
+        ({"type": "FUNCTION", "class": "FUNCTION", "function_name": "UPPER", "schema": "p"}, ["calls UPPER"]),
+        ({"type": "FUNCTION", "class": "FUNCTION", "function_name": "Ln"}, ["calls Ln"]),
+        ({"type": "WINDOW_SUM", "class": "WINDOW", "function_name": "a b"}, ["calls 'a b'"]),
+        ({"type": "TABLE_FUNCTION", "function": {"function_name": "x" * 41}}, [f"reads {'x' * 41!r}()"]),
+        ({"type": "TABLE_FUNCTION"}, ["reads a function()"]),
+        ({"type": "RECURSIVE_CTE_NODE"}, ["is recursive"]),
+        ({"type": "LIMIT_PERCENT_MODIFIER"}, ["holds limit percent modifier"]),
+        *(({"type": kind}, []) for kind in ("SELECT_NODE", "JOIN", "ORDER_MODIFIER")),
+    ],
+)
 def test_what_is_refused_of_a_part(part: dict[str, Any], whys: list[str]) -> None:
     """Each kind of part that is not on a list, with its reason; a macro of the file is no function."""
     assert list(duckdb_tables._refusals(part, {"ln"})) == whys
@@ -239,10 +247,13 @@ def test_how_large_a_view_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert (found.detail if isinstance(found, Fault) else "") == detail, text
 
 
-@pytest.mark.parametrize(("column", "reads_clock"), [
-    ("current_date", True), ("Current_Timestamp", True), ("date_diff('day', d, current_date)", True), ("localtime", True), ("age(d)", True),
-    ("age(d, date '2020-01-01')", False), ("base.d", False), ("current_user", False), ("'current_date'", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("column", "reads_clock"),
+    [
+        ("current_date", True), ("Current_Timestamp", True), ("date_diff('day', d, current_date)", True), ("localtime", True),
+        ("age(d)", True), ("age(d, date '2020-01-01')", False), ("base.d", False), ("current_user", False), ("'current_date'", False),
+    ],
+)  # fmt: skip
 def test_a_view_that_reads_the_clock_is_marked(tmp_path: Path, column: str, reads_clock: bool) -> None:
     """Also where another view reads it; the reason says that its rows may change, and the details name it."""
     views = f"create view one as select id, {column} as c from base", "create view mart as select id from one"

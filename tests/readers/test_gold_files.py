@@ -15,15 +15,22 @@ from evalsuite.readers.json_text import Layout
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
 
 
-@pytest.mark.parametrize(("files", "message", "hint"), [
-    ([], "{gold}: no *_eval.jsonl file", "give the gold folder itself, or the spec file"),
-    (["gold/a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "did you mean '{gold}/gold'?"),
-    (["evaluation_suite/gold/a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "did you mean '{gold}/evaluation_suite/gold'?"),
-    (["../a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "did you mean '{gold.parent}'?"),
-    ([METADATA], "{gold}: no *_eval.jsonl file", f"it contains {METADATA}, so it is a submission: name the gold folder instead"),
-    (["b_eval.jsonl", "a_eval.jsonl"], "{gold}: several *_eval.jsonl files: a_eval.jsonl, b_eval.jsonl", "name one: {gold}/a_eval.jsonl"),
-    (None, "{gold}: no such gold folder", "give the folder that contains *_eval.jsonl, or name it with --gold"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("files", "message", "hint"),
+    [
+        ([], "{gold}: no *_eval.jsonl file", "give the gold folder itself, or the spec file"),
+        (["gold/a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "did you mean '{gold}/gold'?"),
+        (["evaluation_suite/gold/a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "did you mean '{gold}/evaluation_suite/gold'?"),
+        (["../a_eval.jsonl"], "{gold}: no *_eval.jsonl file", "did you mean '{gold.parent}'?"),
+        ([METADATA], "{gold}: no *_eval.jsonl file", f"it contains {METADATA}, so it is a submission: name the gold folder instead"),
+        (
+            ["b_eval.jsonl", "a_eval.jsonl"],
+            "{gold}: several *_eval.jsonl files: a_eval.jsonl, b_eval.jsonl",
+            "name one: {gold}/a_eval.jsonl",
+        ),
+        (None, "{gold}: no such gold folder", "give the folder that contains *_eval.jsonl, or name it with --gold"),
+    ],
+)
 def test_a_folder_without_one_spec(tmp_path: Path, files: list[str] | None, message: str, hint: str) -> None:
     """None or several: the message names the folder, the hint where to look."""
     gold = tmp_path / "here"
@@ -78,14 +85,19 @@ def test_pairs_and_answers_in_one_file(tmp_path: Path) -> None:
         assert refused.value.hint
 
 
-@pytest.mark.parametrize(("name", "content", "note"), [
-    ("dev.json", [{"q": 1}, {"db_id": "b"}], ""), ("dev_gold.json", [{"db_id": "a"}, {}], ""),
-    ("dev.json", [{}, {"db_id": "a"}], "dev.json is not read: it does not have one object for each of gold's 2 pairs, in their order"),
-    ("dev.json", [{}], "dev.json is not read: it does not have one object for each of gold's 2 pairs, in their order"),
-    ("dev.json", [{}, 1], "dev.json is not read: it does not have one object for each of gold's 2 pairs, in their order"),
-    ("dev.json", {"a": {}, "b": {}}, "dev.json is not read: it does not have one object for each of gold's 2 pairs, in their order"),
-    ("dev.json", "{", "dev.json is not read: BAD_JSON: "), ("other.json", [{}, {}], ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "content", "note"),
+    [
+        ("dev.json", [{"q": 1}, {"db_id": "b"}], ""),
+        ("dev_gold.json", [{"db_id": "a"}, {}], ""),
+        ("dev.json", [{}, {"db_id": "a"}], "dev.json is not read: it does not have one object for each of gold's 2 pairs, in their order"),
+        ("dev.json", [{}], "dev.json is not read: it does not have one object for each of gold's 2 pairs, in their order"),
+        ("dev.json", [{}, 1], "dev.json is not read: it does not have one object for each of gold's 2 pairs, in their order"),
+        ("dev.json", {"a": {}, "b": {}}, "dev.json is not read: it does not have one object for each of gold's 2 pairs, in their order"),
+        ("dev.json", "{", "dev.json is not read: BAD_JSON: "),
+        ("other.json", [{}, {}], ""),
+    ],
+)
 def test_questions_beside_pairs(tmp_path: Path, name: str, content: Any, note: str) -> None:
     """As many objects as pairs, each of the same database if it names one; else none is used, and a note says why."""
     (tmp_path / name).write_text(content if isinstance(content, str) else json.dumps(content))
@@ -102,7 +114,9 @@ def test_questions_beside_pairs(tmp_path: Path, name: str, content: Any, note: s
         ('{"0": "a\\t----- bird -----\\tshop", "2": "c\\t"}', {"0": "a", "2": "c"}, [], []),
         (' ["a", null, 7]', {"0": "a"}, [], ["no text for '2': missing"]),
         (
-            *('{"q1": "a", "q2": "b", "q3": {}}', {"0": "a", "1": "b"}, []),
+            '{"q1": "a", "q2": "b", "q3": {}}',
+            {"0": "a", "1": "b"},
+            [],
             [
                 "the keys are not numbers of gold's lines: answers are used in their order, as BIRD's evaluator does",
                 "no text for 'q3': missing",
@@ -147,7 +161,10 @@ def test_files_of_gold_and_their_hash(tmp_path: Path) -> None:
     assert gold_files.gold_hash(gold) == judged
     hashes = [first, judged]
     for text in (
-        *("rules: official\njudge: {url: b}\n", "# judge\nrules: strict\n", "[judge]\n", "name: a\njudge: {url: b}\nrules: strict\n"),
+        "rules: official\njudge: {url: b}\n",
+        "# judge\nrules: strict\n",
+        "[judge]\n",
+        "name: a\njudge: {url: b}\nrules: strict\n",
     ):
         (gold / "suite.yaml").write_text(text)
         hashes.append(gold_files.gold_hash(gold))
@@ -179,7 +196,10 @@ def test_files_of_gold_and_their_hash(tmp_path: Path) -> None:
         gold_files.read_gold_files(gold, gold / "none_eval.jsonl")
     assert refused.value.hint == "check the disk and your permissions"
     assert [gold_files.is_bytecode(name) for name in ("q/a.pyc", "q/a.pyo", "q/__pycache__/x", "q/pycache/x.py")] == [
-        *(True, True, True, False),
+        True,
+        True,
+        True,
+        False,
     ]
     (tmp_path / "away").mkdir()
     (gold / "q/linked").symlink_to(tmp_path / "away")
@@ -187,11 +207,14 @@ def test_files_of_gold_and_their_hash(tmp_path: Path) -> None:
     assert gold_files.gold_links(gold) == gold_files.gold_links(gold / "a_eval.jsonl") == [tmp_path / "away"]
 
 
-@pytest.mark.parametrize(("folder", "entries", "suite", "is_of_gold"), [
-    ("a", b'{"instance_id": "a"}', b"", True), ("a", b'{"gold": "a/g.csv"}', b"", True), ("a", b"{}", b"from: a", True),
-    ("a", b'{"gold": "b/a", "x": "aa"}', b"", False), ("\u00e4", b'{"instance_id": "\\u00e4"}', b"", True),
-    ("\u00e4", b"{}", b"from: \xc3\xa4", True), ("sql", b"", b"", True), ("exec_result", b"", b"", True), ("x", b"", b"", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("folder", "entries", "suite", "is_of_gold"),
+    [
+        ("a", b'{"instance_id": "a"}', b"", True), ("a", b'{"gold": "a/g.csv"}', b"", True), ("a", b"{}", b"from: a", True),
+        ("a", b'{"gold": "b/a", "x": "aa"}', b"", False), ("\u00e4", b'{"instance_id": "\\u00e4"}', b"", True),
+        ("\u00e4", b"{}", b"from: \xc3\xa4", True), ("sql", b"", b"", True), ("exec_result", b"", b"", True), ("x", b"", b"", False),
+    ],
+)  # fmt: skip
 def test_folders_next_to_a_plugin(tmp_path: Path, folder: str, entries: bytes, suite: bytes, is_of_gold: bool) -> None:
     """One that an instance or suite.yaml names is part of gold; of another one only its sources are, and of none compiled Python."""
     (tmp_path / folder).mkdir()

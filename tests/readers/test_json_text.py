@@ -83,7 +83,9 @@ FENCED = '```json\n{"a": [1, 2,], "b": "x,}"}\n```'
         ("a.jsonl", b"\xff\n1", [{BROKEN_RECORD: {"line": 1, "cause": "not UTF-8"}}, 1]),
         ("a.jsonl", " " * 201, "TOO_LARGE the text is longer than 200 bytes"),
         ("a.json", " " * 201, "TOO_LARGE the text is longer than 200 bytes"),
-        *(("a.json", b"\xff", "BAD_ENCODING "), ("a.json", "1" + " " * 199, 1), ("a.jsonl", "1" + " " * 199, [1])),
+        ("a.json", b"\xff", "BAD_ENCODING "),
+        ("a.json", "1" + " " * 199, 1),
+        ("a.jsonl", "1" + " " * 199, [1]),
     ],
 )
 def test_a_tree_that_was_submitted(name: str, text: str | bytes, expected: Any) -> None:
@@ -98,33 +100,37 @@ def test_a_tree_that_was_submitted(name: str, text: str | bytes, expected: Any) 
     assert read_answer_tree(io.BytesIO(data), name=name, limits=resolve_limits({"file_bytes": 200})) == expected
 
 
-@pytest.mark.parametrize(("text", "limits", "why"), [
-    *((text, {}, "there is text after the JSON value") for text in ("[1] 2", "{} {x", "{}\nSo it is.")),
-    ('{"a": 1}\n{"a": 2}\n{', {}, "there is a second JSON value after the first; a file with one on each line is named .jsonl"),
-    ("[1, None]", {}, "line 1: not valid JSON at column 5: None is Python's word, JSON's is null"),
-    ("Here:\n```json\n[]\n```", {}, "line 1: not valid JSON at column 1: there is text before a Markdown code block"),
-    ('[{"a": 1, "b": 2}]', {"json_keys": 1}, "an object has 2 keys (limit json_keys: 1)"),
-    ("[1, 2]", {"json_records": 1}, "a list of 2 records (limit json_records: 1); a JSONL file may be longer"),
-    ('{"a": [1, 2]}', {"json_records": 1, "json_keys": 1, "json_depth": 2}, ""),
-    ('{"a": [[1]]}', {"json_depth": 2}, ""),
-    ('{"a": [[{}]]}', {"json_depth": 2}, "the JSON is nested deeper than 2 levels"),
-    ("[1,", {}, "line 1: not valid JSON at column 4: it ends early, as if it was cut"),
-    ('["abc', {}, "line 1: not valid JSON at column 2: it ends early, as if it was cut"),
-    ("['a']", {}, "line 1: not valid JSON at column 2: texts need double quotes"),
-    ('{"a": 1,\n}', {}, "line 2: not valid JSON at column 1: a comma before }"),
-    ("[1,]", {}, "line 1: not valid JSON at column 4: a comma before ]"),
-    ("[1 2]", {}, "line 1: not valid JSON at column 4"), ("[1,,2]", {}, "line 1: not valid JSON at column 4"),
-    ('{"a" }', {}, "line 1: not valid JSON at column 6"),
-    ("[[1,], 2]", {}, "line 1: not valid JSON at column 5: a comma before ]"),
-    ('"abc', {}, "line 1: not valid JSON at column 1"),
-    ("\n", {}, "line 2: not valid JSON at column 1: there is no text"),
-    (" <a/>", {}, "line 1: not valid JSON at column 2: it begins with `<`, as HTML and XML do"),
-    ("// a\n1", {}, "line 1: not valid JSON at column 1: it begins with a comment"),
-    (f'"a\n{" " * 98}x', {}, "line 1: not valid JSON at column 3"),
-    (f'"a\n{" " * 99}x', {}, "line 1: not valid JSON at column 3: it ends early, as if it was cut"),
-    (f"[1,{' ' * 99}]", {}, "line 1: not valid JSON at column 103: a comma before ]"),
-    (f"[1,{' ' * 100}]", {}, "line 1: not valid JSON at column 104"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "limits", "why"),
+    [
+        *((text, {}, "there is text after the JSON value") for text in ("[1] 2", "{} {x", "{}\nSo it is.")),
+        ('{"a": 1}\n{"a": 2}\n{', {}, "there is a second JSON value after the first; a file with one on each line is named .jsonl"),
+        ("[1, None]", {}, "line 1: not valid JSON at column 5: None is Python's word, JSON's is null"),
+        ("Here:\n```json\n[]\n```", {}, "line 1: not valid JSON at column 1: there is text before a Markdown code block"),
+        ('[{"a": 1, "b": 2}]', {"json_keys": 1}, "an object has 2 keys (limit json_keys: 1)"),
+        ("[1, 2]", {"json_records": 1}, "a list of 2 records (limit json_records: 1); a JSONL file may be longer"),
+        ('{"a": [1, 2]}', {"json_records": 1, "json_keys": 1, "json_depth": 2}, ""),
+        ('{"a": [[1]]}', {"json_depth": 2}, ""),
+        ('{"a": [[{}]]}', {"json_depth": 2}, "the JSON is nested deeper than 2 levels"),
+        ("[1,", {}, "line 1: not valid JSON at column 4: it ends early, as if it was cut"),
+        ('["abc', {}, "line 1: not valid JSON at column 2: it ends early, as if it was cut"),
+        ("['a']", {}, "line 1: not valid JSON at column 2: texts need double quotes"),
+        ('{"a": 1,\n}', {}, "line 2: not valid JSON at column 1: a comma before }"),
+        ("[1,]", {}, "line 1: not valid JSON at column 4: a comma before ]"),
+        ("[1 2]", {}, "line 1: not valid JSON at column 4"),
+        ("[1,,2]", {}, "line 1: not valid JSON at column 4"),
+        ('{"a" }', {}, "line 1: not valid JSON at column 6"),
+        ("[[1,], 2]", {}, "line 1: not valid JSON at column 5: a comma before ]"),
+        ('"abc', {}, "line 1: not valid JSON at column 1"),
+        ("\n", {}, "line 2: not valid JSON at column 1: there is no text"),
+        (" <a/>", {}, "line 1: not valid JSON at column 2: it begins with `<`, as HTML and XML do"),
+        ("// a\n1", {}, "line 1: not valid JSON at column 1: it begins with a comment"),
+        (f'"a\n{" " * 98}x', {}, "line 1: not valid JSON at column 3"),
+        (f'"a\n{" " * 99}x', {}, "line 1: not valid JSON at column 3: it ends early, as if it was cut"),
+        (f"[1,{' ' * 99}]", {}, "line 1: not valid JSON at column 103: a comma before ]"),
+        (f"[1,{' ' * 100}]", {}, "line 1: not valid JSON at column 104"),
+    ],
+)
 def test_what_is_wrong_with_a_tree(text: str, limits: dict[str, int], why: str) -> None:
     """The place and the usual mistakes are named; limits allow as much as they say."""
     if why:
@@ -207,28 +213,36 @@ def test_objects_are_read_however_they_are_laid_out(indent: int | None, separato
 def test_what_json_writes_comes_back_in_every_layout(objects: list[dict[str, object]]) -> None:
     """Lines, array, pretty array and pretty objects say the same."""
     for text in (
-        *("\n".join(map(json.dumps, objects)), json.dumps(objects), json.dumps(objects, indent=1)),
+        "\n".join(map(json.dumps, objects)),
+        json.dumps(objects),
+        json.dumps(objects, indent=1),
         ",\n".join(json.dumps(value, indent=2) for value in objects),
     ):
         assert values(text) == objects
 
 
-@pytest.mark.parametrize(("bad", "code", "detail"), [
-    ("{bad", "BAD_JSON", "not valid JSON at column 2"),
-    ('{"b": 1, "a": 1, "a": 2}', "BAD_JSON", "the key 'a' is repeated"),
-    ('{"x": {"a": 1, "a": 2}}', "BAD_JSON", "the key 'a' is repeated"),
-    ('{"a": NaN}', "BAD_JSON", "NaN is not a JSON number"),
-    ('{"a": -Infinity}', "BAD_JSON", "-Infinity is not a JSON number"),
-    ('{"a": 1e400}', "BAD_JSON", "a number is too large for a float"),
-    ('{"a": ' + "9" * 5000 + "}", "BAD_JSON", "a number has more than 4300 digits"),
-    ('{"a": ' + "[" * 101 + "]" * 101 + "}", "LIMIT", "the JSON is nested deeper than 100 levels"),
-    ('{"a": ' + "[" * 100_000, "LIMIT", "the JSON is nested too deeply"),
-    ("{'a': 1}", "BAD_JSON", "not valid JSON at column 2: texts need double quotes"),
-    ('{"a": "open}', "BAD_JSON", "not valid JSON at column 13: it ends early, as if it was cut"),
-    ("7", "BAD_JSON", "not a JSON object"), ("null", "BAD_JSON", "not a JSON object"), ("[]", "BAD_JSON", "not a JSON object"),
-    ('"x"', "BAD_JSON", "not a JSON object"), ("hello", "BAD_JSON", "not valid JSON at column 1"),
-    ("}", "BAD_JSON", "not valid JSON at column 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bad", "code", "detail"),
+    [
+        ("{bad", "BAD_JSON", "not valid JSON at column 2"),
+        ('{"b": 1, "a": 1, "a": 2}', "BAD_JSON", "the key 'a' is repeated"),
+        ('{"x": {"a": 1, "a": 2}}', "BAD_JSON", "the key 'a' is repeated"),
+        ('{"a": NaN}', "BAD_JSON", "NaN is not a JSON number"),
+        ('{"a": -Infinity}', "BAD_JSON", "-Infinity is not a JSON number"),
+        ('{"a": 1e400}', "BAD_JSON", "a number is too large for a float"),
+        ('{"a": ' + "9" * 5000 + "}", "BAD_JSON", "a number has more than 4300 digits"),
+        ('{"a": ' + "[" * 101 + "]" * 101 + "}", "LIMIT", "the JSON is nested deeper than 100 levels"),
+        ('{"a": ' + "[" * 100_000, "LIMIT", "the JSON is nested too deeply"),
+        ("{'a': 1}", "BAD_JSON", "not valid JSON at column 2: texts need double quotes"),
+        ('{"a": "open}', "BAD_JSON", "not valid JSON at column 13: it ends early, as if it was cut"),
+        ("7", "BAD_JSON", "not a JSON object"),
+        ("null", "BAD_JSON", "not a JSON object"),
+        ("[]", "BAD_JSON", "not a JSON object"),
+        ('"x"', "BAD_JSON", "not a JSON object"),
+        ("hello", "BAD_JSON", "not valid JSON at column 1"),
+        ("}", "BAD_JSON", "not valid JSON at column 1"),
+    ],
+)
 @pytest.mark.parametrize("numbers", ["value", "text"])
 def test_a_bad_line_is_reported_with_its_number_and_its_neighbours_count(bad: str, code: str, detail: str, numbers: str) -> None:
     """Nothing that stands on one line takes the next line with it."""
@@ -266,10 +280,23 @@ def test_long_lines_and_numbers() -> None:
         assert (first.value, second.value is not None, last) == ({"z": 1}, is_whole, json_text.Entry(line=6, value=json.loads(GOOD)))
 
 
-@pytest.mark.parametrize(("text", "start", "end"), [
-    ('{"a": x} {', 0, 8), ('{"a": "}" x} {', 0, 12), ("[{]} ] x", 0, 4), ("[[x] x", 0, 6), ("{x", 0, 2), ("x {y}", 0, 2), ("x\n{y}", 0, 1),
-    ("xy", 0, 2), ("{} {x} y", 3, 6), ("{} {x y}]", 3, 8), ("{}x", 0, 2), ("}{x", 1, 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ('{"a": x} {', 0, 8),
+        ('{"a": "}" x} {', 0, 12),
+        ("[{]} ] x", 0, 4),
+        ("[[x] x", 0, 6),
+        ("{x", 0, 2),
+        ("x {y}", 0, 2),
+        ("x\n{y}", 0, 1),
+        ("xy", 0, 2),
+        ("{} {x} y", 3, 6),
+        ("{} {x y}]", 3, 8),
+        ("{}x", 0, 2),
+        ("}{x", 1, 3),
+    ],
+)
 def test_where_a_broken_value_ends(text: str, start: int, end: int) -> None:
     """After its closing bracket, or without one before the next object or line."""
     assert json_text.skip_broken(text, start) == end

@@ -27,21 +27,43 @@ LIMITS = resolve_limits()
 ROWS = [(1, "a"), (2, None)]
 
 
-@pytest.mark.parametrize(("name", "content", "ending"), [
-    ("a.CSV", b"", ".csv"), ("a.csv.gz", b"", ".csv"), ("a.txt.gz", b"a,b\n1,2\n", ""), ("a.ndjson", b"", ".jsonl"),
-    ("a.pq", b"", ".parquet"), ("a.tab", b"", ".tsv"), ("a.psv", b"", ".csv"), ("a.db", b"", ".db"), ("a.docx", b"a,b\n1,2\n", ""),
-    ("a.csv.bak", b"a,b\n1,2\n", ".csv"), ("a", b"PAR1", ".parquet"), ("a.bin", b"SQLite format 3\0", ".sqlite"),
-    ("a.dat", b"12345678DUCK", ".duckdb"), ("a.out", b"PK\x03\x04..xl/", ".xlsx"), ("a.out", b"PK\x03\x04..", ""),
-    ("a.txt", b'\xef\xbb\xbf [{"a": 1}]', ".json"), ("a.txt", b'{"a": 1}\n\n{"a": 2} \n', ".jsonl"), ("a.txt", b'{"a": 1}\n', ".json"),
-    ("a.txt", b'{"a":\n{"b": 1}}\n', ".json"), ("a.txt", b'{"a": 1}\n[2]\n', ".json"), ("a.txt", b"a;b\n1;2\n3", ".csv"),
-    ("a.txt", b"a,b\n1,2,3\n4,5\n", ""), ("a.txt", b"a,b\n", ""), ("a.txt", b"a,b\n1,2\n", ".csv"), ("a.txt", b"one\ntwo\n", ""),
-    ("a.txt", b"a,b\0\n1,2\n", ""), ("a.txt", b" \n", ""),
-    ("a.txt", b"\n".join([b"a,b"] * 21 + [b"one", b"two"]), ".csv"),
-    ("a.txt", b"\n".join([b"a,b"] * 19 + [b"one", b"two"]), ".csv"),
-    ("a.txt", b"\n".join([b"a,b"] * 18 + [b"one", b"a,b"]), ""),
-    ("a.out", b"PK\x03\x04".ljust(65_533, b".") + b"xl/", ".xlsx"),
-    ("a.out", b"PK\x03\x04".ljust(65_534, b".") + b"xl/", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "content", "ending"),
+    [
+        ("a.CSV", b"", ".csv"),
+        ("a.csv.gz", b"", ".csv"),
+        ("a.txt.gz", b"a,b\n1,2\n", ""),
+        ("a.ndjson", b"", ".jsonl"),
+        ("a.pq", b"", ".parquet"),
+        ("a.tab", b"", ".tsv"),
+        ("a.psv", b"", ".csv"),
+        ("a.db", b"", ".db"),
+        ("a.docx", b"a,b\n1,2\n", ""),
+        ("a.csv.bak", b"a,b\n1,2\n", ".csv"),
+        ("a", b"PAR1", ".parquet"),
+        ("a.bin", b"SQLite format 3\0", ".sqlite"),
+        ("a.dat", b"12345678DUCK", ".duckdb"),
+        ("a.out", b"PK\x03\x04..xl/", ".xlsx"),
+        ("a.out", b"PK\x03\x04..", ""),
+        ("a.txt", b'\xef\xbb\xbf [{"a": 1}]', ".json"),
+        ("a.txt", b'{"a": 1}\n\n{"a": 2} \n', ".jsonl"),
+        ("a.txt", b'{"a": 1}\n', ".json"),
+        ("a.txt", b'{"a":\n{"b": 1}}\n', ".json"),
+        ("a.txt", b'{"a": 1}\n[2]\n', ".json"),
+        ("a.txt", b"a;b\n1;2\n3", ".csv"),
+        ("a.txt", b"a,b\n1,2,3\n4,5\n", ""),
+        ("a.txt", b"a,b\n", ""),
+        ("a.txt", b"a,b\n1,2\n", ".csv"),
+        ("a.txt", b"one\ntwo\n", ""),
+        ("a.txt", b"a,b\0\n1,2\n", ""),
+        ("a.txt", b" \n", ""),
+        ("a.txt", b"\n".join([b"a,b"] * 21 + [b"one", b"two"]), ".csv"),
+        ("a.txt", b"\n".join([b"a,b"] * 19 + [b"one", b"two"]), ".csv"),
+        ("a.txt", b"\n".join([b"a,b"] * 18 + [b"one", b"a,b"]), ""),
+        ("a.out", b"PK\x03\x04".ljust(65_533, b".") + b"xl/", ".xlsx"),
+        ("a.out", b"PK\x03\x04".ljust(65_534, b".") + b"xl/", ""),
+    ],
+)
 def test_what_a_file_is(tmp_path: Path, name: str, content: bytes, ending: str) -> None:
     """Its name decides; a name that says nothing is looked into, twenty lines deep."""
     (tmp_path / name).write_bytes(content)
@@ -114,9 +136,10 @@ def test_more_than_the_limits_allow(tmp_path: Path, ending: str, limits: dict[st
     assert load_table(path, resolve_limits({"rows": 2, "cells": 4})).n_rows == 2
 
 
-@pytest.mark.parametrize(("value", "is_table"), [
-    ([{"a": 1}, {"b": None}], True), ([], False), ({"a": 1}, False), ([{"a": [1]}], False), ([{"a": {}}], False), ([1], False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "is_table"),
+    [([{"a": 1}, {"b": None}], True), ([], False), ({"a": 1}, False), ([{"a": [1]}], False), ([{"a": {}}], False), ([1], False)],
+)
 def test_json_records(tmp_path: Path, value: Any, is_table: bool) -> None:
     """Flat records are a table with a column for each key, missing values empty; any other value stays itself."""
     (tmp_path / "a.json").write_text(json.dumps(value))
@@ -219,12 +242,20 @@ def edit_archive(path: Path, edited: Path, *changes: tuple[bytes, bytes]) -> Pat
 STALE = (b' fullCalcOnLoad="1"', b"")
 
 
-@pytest.mark.parametrize(("cell", "changes", "value"), [
-    ("=1/2", (), None), ("=1/2", (STALE,), None), ("=1/2", ((b"<v></v>|<v ?/>", b"<v>0</v>"),), None),
-    ("=1/2", ((b"<v></v>|<v ?/>", b"<v>0</v>"), STALE), 0), ("=1/2", ((b"<v></v>|<v ?/>", b"<v>0.5</v>"),), 0.5),
-    ('=""', ((b"><f>", b' t="str"><f>'),), ""), ("a_x000D_\nb", (), "a\r\nb"), ("_x000D_", (), "_x000D_"),
-    (timedelta(minutes=-61.5), (), "-1:01:30"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cell", "changes", "value"),
+    [
+        ("=1/2", (), None),
+        ("=1/2", (STALE,), None),
+        ("=1/2", ((b"<v></v>|<v ?/>", b"<v>0</v>"),), None),
+        ("=1/2", ((b"<v></v>|<v ?/>", b"<v>0</v>"), STALE), 0),
+        ("=1/2", ((b"<v></v>|<v ?/>", b"<v>0.5</v>"),), 0.5),
+        ('=""', ((b"><f>", b' t="str"><f>'),), ""),
+        ("a_x000D_\nb", (), "a\r\nb"),
+        ("_x000D_", (), "_x000D_"),
+        (timedelta(minutes=-61.5), (), "-1:01:30"),
+    ],
+)
 def test_cells_of_excel(cell: Any, changes: tuple[tuple[bytes, bytes], ...], value: Any, tmp_path: Path) -> None:
     """A formula has its saved value; where no program has computed it, the file is refused. The first visible sheet is read."""
     openpyxl = pytest.importorskip("openpyxl")

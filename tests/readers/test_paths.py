@@ -44,18 +44,35 @@ def test_a_plain_file_and_one_in_a_subfolder_are_opened(tmp_path: Path, way: str
         assert handle.read() == b"abc"
 
 
-@pytest.mark.parametrize(("path", "detail"), [
-    ("", "the path is empty"), ("/etc/passwd", "the path is not relative"), ("~/r.csv", "the path is not relative"),
-    ("~root/r.csv", "the path is not relative"), ("../r.csv", "the path contains '..'"), ("a/../r.csv", "the path contains '..'"),
-    ("..", "the path contains '..'"), (".", "the path names a folder"), ("a/.", "the path names a folder"),
-    ("./../r.csv", "the path contains '..'"), ("a//../r.csv", "the path contains '..'"), ("//etc/passwd", "the path is not relative"),
-    ("a/", "the path names a folder"), ("r.csv\0.txt", "the path contains a control character"),
-    ("r\nPASS.csv", "the path contains a control character"), ("r\x9b.csv", "the path contains a control character"),
-    ("\ud800.csv", "the path contains a lone surrogate"), ("http://127.0.0.1:9/x.csv", "the path is a URL"),
-    ("md:x", "the path names a drive or a URL scheme"), ("C:/r.csv", "the path names a drive or a URL scheme"),
-    ("a\\r.csv", "the path contains a backslash; write '/'"), ("a/" * 512 + "b", "the path is longer than 1024 bytes"),
-    ("x" * 256, "a part of the path is longer than 255 bytes"), ("é" * 128, "a part of the path is longer than 255 bytes"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    [
+        ("", "the path is empty"),
+        ("/etc/passwd", "the path is not relative"),
+        ("~/r.csv", "the path is not relative"),
+        ("~root/r.csv", "the path is not relative"),
+        ("../r.csv", "the path contains '..'"),
+        ("a/../r.csv", "the path contains '..'"),
+        ("..", "the path contains '..'"),
+        (".", "the path names a folder"),
+        ("a/.", "the path names a folder"),
+        ("./../r.csv", "the path contains '..'"),
+        ("a//../r.csv", "the path contains '..'"),
+        ("//etc/passwd", "the path is not relative"),
+        ("a/", "the path names a folder"),
+        ("r.csv\0.txt", "the path contains a control character"),
+        ("r\nPASS.csv", "the path contains a control character"),
+        ("r\x9b.csv", "the path contains a control character"),
+        ("\ud800.csv", "the path contains a lone surrogate"),
+        ("http://127.0.0.1:9/x.csv", "the path is a URL"),
+        ("md:x", "the path names a drive or a URL scheme"),
+        ("C:/r.csv", "the path names a drive or a URL scheme"),
+        ("a\\r.csv", "the path contains a backslash; write '/'"),
+        ("a/" * 512 + "b", "the path is longer than 1024 bytes"),
+        ("x" * 256, "a part of the path is longer than 255 bytes"),
+        ("é" * 128, "a part of the path is longer than 255 bytes"),
+    ],
+)
 def test_a_path_that_could_leave_the_folder_is_refused_before_anything_is_opened(tmp_path: Path, path: str, detail: str) -> None:
     """The text of the path alone decides."""
     assert fault(tmp_path, path) == ("BAD_PATH", detail)
@@ -182,16 +199,21 @@ def test_a_trusted_file_may_be_a_link_but_not_a_folder(tmp_path: Path) -> None:
     assert caught.value.fault.code == "MISSING_FILE"
 
 
-@pytest.mark.parametrize(("number", "code", "detail", "side"), [
-    (errno.ELOOP, "BAD_PATH", "the path goes through a link", "submission"),
-    (errno.ENAMETOOLONG, "BAD_PATH", "the path is too long", "submission"),
-    (errno.ENXIO, "NOT_REGULAR_FILE", "", "submission"), (errno.EISDIR, "NOT_REGULAR_FILE", "", "submission"),
-    (errno.EACCES, "MISSING_FILE", "the file may not be read", "submission"),
-    (errno.ENOENT, "MISSING_FILE", "", "submission"), (errno.ENOTDIR, "MISSING_FILE", "", "submission"),
-    (errno.EMFILE, "LIMIT", "this machine cannot open the file: Too many open files", "setup"),
-    (errno.ENOTCONN, "LIMIT", "this machine cannot open the file: Transport endpoint is not connected", "setup"),
-    (errno.ETXTBSY, "MISSING_FILE", "the file cannot be opened", "submission"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "code", "detail", "side"),
+    [
+        (errno.ELOOP, "BAD_PATH", "the path goes through a link", "submission"),
+        (errno.ENAMETOOLONG, "BAD_PATH", "the path is too long", "submission"),
+        (errno.ENXIO, "NOT_REGULAR_FILE", "", "submission"),
+        (errno.EISDIR, "NOT_REGULAR_FILE", "", "submission"),
+        (errno.EACCES, "MISSING_FILE", "the file may not be read", "submission"),
+        (errno.ENOENT, "MISSING_FILE", "", "submission"),
+        (errno.ENOTDIR, "MISSING_FILE", "", "submission"),
+        (errno.EMFILE, "LIMIT", "this machine cannot open the file: Too many open files", "setup"),
+        (errno.ENOTCONN, "LIMIT", "this machine cannot open the file: Transport endpoint is not connected", "setup"),
+        (errno.ETXTBSY, "MISSING_FILE", "the file cannot be opened", "submission"),
+    ],
+)
 def test_why_a_file_cannot_be_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str, detail: str, side: str
 ) -> None:
@@ -258,14 +280,18 @@ def test_a_value_that_is_no_positive_number_is_refused(value: object) -> None:
         resolve_limits({"rows": value})  # type: ignore[dict-item]
 
 
-@pytest.mark.parametrize(("text", "seconds", "words"), [
-    ("2026-05-31", 1780185600, "2026-05-31"), ("2026-05-31T18:30:00Z", 1780252200, "2026-05-31T18:30:00Z"),
-    ("2026-05-31T00:00+02:00", 1780178400, "2026-05-30T22:00:00Z"),
-    ("1970-01-01T00:00:01", 1, "1970-01-01T00:00:01Z"),
-    ("1970-01-01", None, "a whole second after the first day of 1970"),
-    ("2026-05-31T18:30:00.5", None, "a whole second after the first day of 1970"),
-    ("31 May", None, "write a day as 2026-05-31, or a time as 2026-05-31T18:30:00Z"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "seconds", "words"),
+    [
+        ("2026-05-31", 1780185600, "2026-05-31"),
+        ("2026-05-31T18:30:00Z", 1780252200, "2026-05-31T18:30:00Z"),
+        ("2026-05-31T00:00+02:00", 1780178400, "2026-05-30T22:00:00Z"),
+        ("1970-01-01T00:00:01", 1, "1970-01-01T00:00:01Z"),
+        ("1970-01-01", None, "a whole second after the first day of 1970"),
+        ("2026-05-31T18:30:00.5", None, "a whole second after the first day of 1970"),
+        ("31 May", None, "write a day as 2026-05-31, or a time as 2026-05-31T18:30:00Z"),
+    ],
+)
 def test_a_frozen_clock(text: str, seconds: int | None, words: str) -> None:
     """A day or a time, in UTC unless it names its zone; only whole seconds after the first day."""
     if seconds is not None:

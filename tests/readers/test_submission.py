@@ -51,15 +51,18 @@ def fault(submission: Submission, id_: str) -> tuple[str, str]:
     return found.code, found.detail
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda path: path / "nope", "{path}/nope: no such submission folder"),
-    (lambda path: path / "file.txt", "{path}/file.txt: not a folder"),
-    (lambda path: path / "empty", "no results_metadata.jsonl in {path}/empty (MISSING_FILE)"),
-    (lambda path: path / "utf16", "utf16/results_metadata.jsonl: BAD_ENCODING: the text is UTF-16, not UTF-8"),
-    (lambda path: path / "utf16be", "utf16be/results_metadata.jsonl: BAD_ENCODING: the text is UTF-16, not UTF-8"),
-    (lambda path: path / "folder", "folder/results_metadata.jsonl: NOT_REGULAR_FILE: a folder is where a file is needed"),
-    (lambda path: path / "large", "large/results_metadata.jsonl: TOO_LARGE: 2000000 bytes, the limit is 1000000"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: path / "nope", "{path}/nope: no such submission folder"),
+        (lambda path: path / "file.txt", "{path}/file.txt: not a folder"),
+        (lambda path: path / "empty", "no results_metadata.jsonl in {path}/empty (MISSING_FILE)"),
+        (lambda path: path / "utf16", "utf16/results_metadata.jsonl: BAD_ENCODING: the text is UTF-16, not UTF-8"),
+        (lambda path: path / "utf16be", "utf16be/results_metadata.jsonl: BAD_ENCODING: the text is UTF-16, not UTF-8"),
+        (lambda path: path / "folder", "folder/results_metadata.jsonl: NOT_REGULAR_FILE: a folder is where a file is needed"),
+        (lambda path: path / "large", "large/results_metadata.jsonl: TOO_LARGE: 2000000 bytes, the limit is 1000000"),
+    ],
+)
 def test_a_folder_that_cannot_be_read_says_why(tmp_path: Path, make: Any, message: str) -> None:
     """The whole submission is unreadable: exit code 2, one sentence, one hint."""
     (tmp_path / "file.txt").write_text("x")
@@ -79,13 +82,16 @@ def test_a_folder_that_cannot_be_read_says_why(tmp_path: Path, make: Any, messag
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize(("files", "hint"), [
-    ((), "this one contains nothing"),
-    (("b.txt", "a.csv"), "and one folder per instance; this one contains a.csv, b.txt"),
-    (("x_eval.jsonl",), "{0} contains *_eval.jsonl, so it is gold: name the folder of answers instead"),
-    (tuple(f"s{at}/{METADATA}" for at in range(4)), "did you mean '{0}/s0' or '{0}/s1' or '{0}/s2'?"),
-    ((f"../{METADATA}",), "did you mean '{0.parent}'?"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("files", "hint"),
+    [
+        ((), "this one contains nothing"),
+        (("b.txt", "a.csv"), "and one folder per instance; this one contains a.csv, b.txt"),
+        (("x_eval.jsonl",), "{0} contains *_eval.jsonl, so it is gold: name the folder of answers instead"),
+        (tuple(f"s{at}/{METADATA}" for at in range(4)), "did you mean '{0}/s0' or '{0}/s1' or '{0}/s2'?"),
+        ((f"../{METADATA}",), "did you mean '{0.parent}'?"),
+    ],
+)
 def test_what_is_there_in_place_of_metadata(tmp_path: Path, files: tuple[str, ...], hint: str) -> None:
     """Gold, a folder of submissions, a file of another name, or anything else is named, so that the right place is found."""
     here = tmp_path / "here"
@@ -109,23 +115,26 @@ def test_the_metadata_may_be_no_link(tmp_path: Path) -> None:
     assert refused.value.hint == f"{METADATA} must be a regular file, not a link"
 
 
-@pytest.mark.parametrize(("kind", "value", "detail"), [
-    ("answer", None, "answer_or_path must be a text for 'answer', found null"),
-    ("answer", ["x"], "answer_or_path must be a text for 'answer', found a list"),
-    ("answer", True, "answer_or_path must be a text for 'answer', found true"),
-    ("answer", {"a": 1}, "answer_or_path must be a text for 'answer', found an object"),
-    ("file", None, "answer_or_path must be a path for 'file', found null"),
-    ("file", ["r.csv"], "answer_or_path must be a path for 'file', found a list"),
-    ("file", 5, "answer_or_path must be a path for 'file', found a number"),
-    ("files", "r.csv", "answer_or_path must be a list of paths for 'files', found a text"),
-    ("files", [], "answer_or_path must be a list of paths for 'files', found an empty list"),
-    ("files", ["r.csv", 5], "answer_or_path must be a list of paths for 'files', found a list"),
-    ("File", "r.csv", "answer_type must be answer, file or files, found 'File'"),
-    ("csv", "r.csv", "answer_type must be answer, file or files, found 'csv'"),
-    (["answer", "file"], "x", "answer_type must be answer, file or files, found a list"),
-    (None, "x", "answer_type must be answer, file or files, found null"),
-    (1, "x", "answer_type must be answer, file or files, found a number"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "value", "detail"),
+    [
+        ("answer", None, "answer_or_path must be a text for 'answer', found null"),
+        ("answer", ["x"], "answer_or_path must be a text for 'answer', found a list"),
+        ("answer", True, "answer_or_path must be a text for 'answer', found true"),
+        ("answer", {"a": 1}, "answer_or_path must be a text for 'answer', found an object"),
+        ("file", None, "answer_or_path must be a path for 'file', found null"),
+        ("file", ["r.csv"], "answer_or_path must be a path for 'file', found a list"),
+        ("file", 5, "answer_or_path must be a path for 'file', found a number"),
+        ("files", "r.csv", "answer_or_path must be a list of paths for 'files', found a text"),
+        ("files", [], "answer_or_path must be a list of paths for 'files', found an empty list"),
+        ("files", ["r.csv", 5], "answer_or_path must be a list of paths for 'files', found a list"),
+        ("File", "r.csv", "answer_type must be answer, file or files, found 'File'"),
+        ("csv", "r.csv", "answer_type must be answer, file or files, found 'csv'"),
+        (["answer", "file"], "x", "answer_type must be answer, file or files, found a list"),
+        (None, "x", "answer_type must be answer, file or files, found null"),
+        (1, "x", "answer_type must be answer, file or files, found a number"),
+    ],
+)
 def test_an_entry_of_the_wrong_shape_is_that_instances_fault(tmp_path: Path, kind: Any, value: Any, detail: str) -> None:
     """The instance is faulty, the others are not."""
     read = read_submission(folder(tmp_path, entry("bad", kind, value), entry("good")))
@@ -385,7 +394,14 @@ SPACES = st.sampled_from([(", ", ": "), (",", ":"), (" ,\t", " : ")])
 def lines(draw: st.DrawFn) -> str:
     """One line: an object with its keys in some order and with some spaces, a key twice, or something else altogether."""
     odd = [
-        *("", " ", "{}", "[", "]", "junk", '{"instance_id": "a"', "}"),
+        "",
+        " ",
+        "{}",
+        "[",
+        "]",
+        "junk",
+        '{"instance_id": "a"',
+        "}",
         '{"instance_id": "\\ud800", "answer_type": "answer", "answer_or_path": ""}',
     ]
     odd += [
@@ -480,7 +496,10 @@ def test_many_lines_and_large_answers_in_blocks(tmp_path: Path) -> None:
     assert same(plain, compact)
     assert [answer.fault.code if answer.fault else None for answer in blocks.answers.values()] == [None, "TOO_LARGE", None]
     for limits, usable in (
-        *(({}, True), ({"line_bytes": BLOCK_BYTES}, True), ({"line_bytes": BLOCK_BYTES - 1}, False), ({"json_depth": 1}, True)),
+        ({}, True),
+        ({"line_bytes": BLOCK_BYTES}, True),
+        ({"line_bytes": BLOCK_BYTES - 1}, False),
+        ({"json_depth": 1}, True),
     ):
         assert PlainLines({**DEFAULT_LIMITS, **limits}).is_usable is usable
     assert not PlainLines({**DEFAULT_LIMITS, "json_depth": 0}).is_usable

@@ -262,18 +262,28 @@ def test_what_was_read_outlives_an_interruption(folder: Path) -> None:
     assert "digests" not in (place / "results.jsonl").read_text()
 
 
-@pytest.mark.parametrize(("kind", "status", "code", "digests", "changed", "is_certain"), [
-    ("answer", "crashed", None, {}, [], True), ("file", "scored", None, {}, [], True), ("file", "timeout", None, {}, [], False),
-    ("file", "crashed", None, {}, [], False), ("file", "unscored", "LIMIT", {}, [], False),
-    ("file", "unscored", "NEEDS_EXTRA", {}, [], True), ("file", "submission_fault", "LIMIT", {}, [], True),
-    ("file", "crashed", None, {"r.csv": "1"}, [], True), ("file", "scored", None, {"r.csv": "2"}, [], False),
-    ("file", "scored", None, {"s.csv": "2", "../r.csv": "2"}, [], False),
-    ("file", "scored", None, {"other": "2"}, [], True), ("answer", "scored", None, {}, ["a/g.csv"], False),
-    ("answer", "scored", None, {}, ["b/g.csv"], False),
-    ("files", "scored", None, {"r.csv": "1", "s.csv": "3"}, [], True),
-    ("files", "scored", None, {"r.csv": "1", "s.csv": "2"}, [], False),
-    ("fault", "crashed", None, {}, [], True), ("none", "crashed", None, {}, [], True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "status", "code", "digests", "changed", "is_certain"),
+    [
+        ("answer", "crashed", None, {}, [], True),
+        ("file", "scored", None, {}, [], True),
+        ("file", "timeout", None, {}, [], False),
+        ("file", "crashed", None, {}, [], False),
+        ("file", "unscored", "LIMIT", {}, [], False),
+        ("file", "unscored", "NEEDS_EXTRA", {}, [], True),
+        ("file", "submission_fault", "LIMIT", {}, [], True),
+        ("file", "crashed", None, {"r.csv": "1"}, [], True),
+        ("file", "scored", None, {"r.csv": "2"}, [], False),
+        ("file", "scored", None, {"s.csv": "2", "../r.csv": "2"}, [], False),
+        ("file", "scored", None, {"other": "2"}, [], True),
+        ("answer", "scored", None, {}, ["a/g.csv"], False),
+        ("answer", "scored", None, {}, ["b/g.csv"], False),
+        ("files", "scored", None, {"r.csv": "1", "s.csv": "3"}, [], True),
+        ("files", "scored", None, {"r.csv": "1", "s.csv": "2"}, [], False),
+        ("fault", "crashed", None, {}, [], True),
+        ("none", "crashed", None, {}, [], True),
+    ],
+)
 def test_of_which_answers_nobody_knows_what_was_read(
     kind: str, status: Any, code: str | None, digests: dict[str, str], changed: list[str], is_certain: bool
 ) -> None:
@@ -312,9 +322,10 @@ def hand_in(memory: Any, *answers: tuple[str, str, Any], **files: bytes) -> None
         memory.pipe(f"/{name}", data)
 
 
-@pytest.mark.parametrize(("place", "remote"), [
-    ("s3://b/x", True), ("gs://b", True), ("memory://a", True), ("folder", False), ("C://x", False), ("a/b://c", False), ("", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("place", "remote"),
+    [("s3://b/x", True), ("gs://b", True), ("memory://a", True), ("folder", False), ("C://x", False), ("a/b://c", False), ("", False)],
+)
 def test_what_is_a_url(place: str, remote: bool) -> None:
     """A scheme of two letters or more and `://` make a URL."""
     assert submission_files.is_remote(place) == remote
@@ -410,10 +421,12 @@ def layouts(rows: list[dict[str, Any]]) -> dict[str, str]:
     """The same objects as people write them into a `.json` file."""
     lines = [json.dumps(row) for row in rows]
     return {
-        "array in one line": json.dumps(rows), "indented array": json.dumps(rows, indent=4),
+        "array in one line": json.dumps(rows),
+        "indented array": json.dumps(rows, indent=4),
         "a line each in brackets": "[\n" + ",\n".join(lines) + "\n]\n",
-        "lines": "\n".join(lines) + "\n", "after a mark and blanks": "\ufeff \n\n " + json.dumps(rows),
-    }  # fmt: skip
+        "lines": "\n".join(lines) + "\n",
+        "after a mark and blanks": "\ufeff \n\n " + json.dumps(rows),
+    }
 
 
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])

@@ -15,7 +15,9 @@ HOSTILE = (
     "@everyone see https://evil.example/x and #12, ![x](http://evil.example/i.png)",
     "``` \n\n</details><img src=x onerror=alert(1)>\n\n# heading",
     "\x1b[2J\u202eevil\x00 ::error file=x::pwn ##[add-mask]a %0A::set-output name=x::y",
-    '"]]><!-- & \ud800 |a|b|\\', "`one` ``two`` ```three```", "+49 170 123", "-3.5", "\t=cmd|' /C calc'!A0", "＝１",
+    '"]]><!-- & \ud800 |a|b|\\',
+    "`one` ``two`` ```three```",
+    "+49 170 123", "-3.5", "\t=cmd|' /C calc'!A0", "＝１",
 )  # fmt: skip
 
 
@@ -33,13 +35,19 @@ def record(*results: Result, groups: dict[str, list[str]] | None = None, rules: 
             tags.setdefault(name, []).append(tag)
     summary = summarise(results, rules=rules, groups=tags)
     run = {
-        "schema_version": 1, "signature": "evalsuite:0|rules:official|gold:0",
+        "schema_version": 1,
+        "signature": "evalsuite:0|rules:official|gold:0",
         "options": {"rules": rules, "only": [], "filter": None, "group": None, "limits": {}},
         "submission": {"folder": "some/sub", "n_objects": len(results)},
         "gold": {"folder": "gold", "name": "suite", "hash": "0" * 12, "n_instances": len(results), "clusters": [], "hidden": False, **gold},
-        "summary": summary.to_json(), "groups": groups or {}, "metadata": {}, "notes": {}, "warnings": [],
-        "receipt": {"isolation": "process"}, "seconds": 1.0,
-    }  # fmt: skip
+        "summary": summary.to_json(),
+        "groups": groups or {},
+        "metadata": {},
+        "notes": {},
+        "warnings": [],
+        "receipt": {"isolation": "process"},
+        "seconds": 1.0,
+    }
     return Record(name="made", run=run, results=results, summary=summary, folder=None)
 
 

@@ -12,10 +12,21 @@ from tests.reports import made
 
 # What a submission may say to get at the reader of a report: markup, scripts, terminal codes, formulas, hidden characters.
 HOSTILE = (
-    *("<script>window.pwned=1</script>", "</script><script>window.pwned=2</script>", '"><img src=x onerror=window.pwned=3>'),
-    *("<svg onload=window.pwned=4>", "'-window.pwned=5-'", "javascript:window.pwned=6", "{{ 7 * 7 }}{% raw %}", "<!--<script>"),
+    "<script>window.pwned=1</script>",
+    "</script><script>window.pwned=2</script>",
+    '"><img src=x onerror=window.pwned=3>',
+    "<svg onload=window.pwned=4>",
+    "'-window.pwned=5-'",
+    "javascript:window.pwned=6",
+    "{{ 7 * 7 }}{% raw %}",
+    "<!--<script>",
     "</title></textarea></style><style>body{display:none}</style>",
-    *("\x1b[2J\x1b[1;1Hscore: 1.0", "\u202egpj.exe", "\ud800", "x\nPASS ctl", "=cmd|'/C calc'!A0", "| a | b |\n|---|---|"),
+    "\x1b[2J\x1b[1;1Hscore: 1.0",
+    "\u202egpj.exe",
+    "\ud800",
+    "x\nPASS ctl",
+    "=cmd|'/C calc'!A0",
+    "| a | b |\n|---|---|",
     "<details open><summary>x</summary></details>",
     "a" * 5000,
 )
@@ -62,7 +73,9 @@ def every_kind(folder: Path) -> Record:
         ("text_right", check("string_match", gold=["Paris"]), "It is Paris", {}, {}),
         ("graded", check("rouge", gold="the cat sat on the mat"), "the cat sat on a chair", {}, {}),
         (
-            *("tree", check("tree_match", gold="g.json"), "a.json"),
+            "tree",
+            check("tree_match", gold="g.json"),
+            "a.json",
             *({f"{name}.json": json.dumps(record | {"born": year})} for name, year in born),
         ),
         ("missing", check("string_match", gold=["Rome"]), None, {}, {}),

@@ -201,8 +201,11 @@ def test_no_text_becomes_a_formula(text: str) -> None:
 
 
 BUILT: dict[str, Callable[[], Record]] = {
-    "example": made.example_record, "graded": made.graded, "hostile": made.hostile, "empty": made.record,
-}  # fmt: skip
+    "example": made.example_record,
+    "graded": made.graded,
+    "hostile": made.hostile,
+    "empty": made.record,
+}
 # Each kind of run and each level in the line.
 IN_LINE = {("example", "class"), ("example", "cells"), ("graded", "none"), ("hostile", "status"), ("hostile", "shape"), ("empty", "none")}
 
@@ -221,11 +224,17 @@ def test_failed_is_not_error_and_comments_stay_small() -> None:
     (suite,) = ElementTree.fromstring("".join(as_junit(run_document(made.graded()))))
     found = {case.get("name"): [(child.tag, child.get("type")) for child in case] for case in suite.iter("testcase")}
     assert found == {
-        "right": [], "half": [("failure", "partly_right")], "wrong": [("failure", "wrong")], "s_missing": [("failure", "missing")],
-        "s_submission_fault": [("error", "BAD_CSV")], "s_gold_fault": [("error", "BAD_SPEC")],
-        "s_scorer_fault": [("error", "SCORER_ERROR")], "s_timeout": [("error", "TIMEOUT")], "s_crashed": [("error", "WORKER_DIED")],
+        "right": [],
+        "half": [("failure", "partly_right")],
+        "wrong": [("failure", "wrong")],
+        "s_missing": [("failure", "missing")],
+        "s_submission_fault": [("error", "BAD_CSV")],
+        "s_gold_fault": [("error", "BAD_SPEC")],
+        "s_scorer_fault": [("error", "SCORER_ERROR")],
+        "s_timeout": [("error", "TIMEOUT")],
+        "s_crashed": [("error", "WORKER_DIED")],
         "s_unscored": [("skipped", None)],
-    }  # fmt: skip
+    }
     messages = {case.get("name"): case[0].get("message") for case in suite.iter("testcase") if len(case)}
     assert messages["half"] == "0.50: half of it"
     assert messages["s_unscored"] == "NO_VERDICT: said of unscored"

@@ -49,7 +49,9 @@ def test_bars_and_intervals_are_to_scale() -> None:
     ]  # fmt: skip
     assert drawn[1].get("class") == drawn[3].get("class") != drawn[0].get("class")
     rows = [
-        *(IntervalRow("worse", -0.6, -1.0, -0.2), IntervalRow("same", 0.0, -0.1, 0.1), IntervalRow("b" * 30, 0.5, 0.5, 1.0)),
+        IntervalRow("worse", -0.6, -1.0, -0.2),
+        IntervalRow("same", 0.0, -0.1, 0.1),
+        IntervalRow("b" * 30, 0.5, 0.5, 1.0),
         IntervalRow("alone", None, None, None),
     ]
     worse, same, better, alone = interval_lines(rows, width=20)
@@ -84,20 +86,28 @@ def test_only_nothing_is_0_and_only_all_is_100(a: float, b: float) -> None:
         assert (float(points(a - b)) > 0, float(points(a - b)) < 0) == (a > b, a < b)
 
 
-@pytest.mark.parametrize(("score", "gate", "words"), [
-    (0.7, 0.7, "x (gate 70.0 % met)"), (sum([0.7] * 3) / 3, 0.7, "x (gate 70.0 % met)"),
-    (0.79996, 0.8, "x, below the gate of 80.0 % by 0.004 points (exit 1)"),
-    (0.9999, 1.0, "x, below the gate of 100.0 % (exit 1)"), (0.0, 0.0001, "x, below the gate of 0.01 % (exit 1)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("score", "gate", "words"),
+    [
+        (0.7, 0.7, "x (gate 70.0 % met)"),
+        (sum([0.7] * 3) / 3, 0.7, "x (gate 70.0 % met)"),
+        (0.79996, 0.8, "x, below the gate of 80.0 % by 0.004 points (exit 1)"),
+        (0.9999, 1.0, "x, below the gate of 100.0 % (exit 1)"),
+        (0.0, 0.0001, "x, below the gate of 0.01 % (exit 1)"),
+    ],
+)
 def test_a_gate_holds_at_its_border(score: float, gate: float, words: str) -> None:
     """The noise of a mean misses no gate, and no line says that 80.0 % is below 80.0 % without saying by how much."""
     assert apply_gate("x", score, gate) == (int("below" in words), words)
 
 
-@pytest.mark.parametrize(("p", "words"), [
-    (0.0496, "0.0496"), (0.0504, "0.0504"), (0.05, "0.050"), (0.25, "0.250"), (0.00005, "< 0.0001"), (1.0, "1.000"), (0.0424, "0.042"),
-    (0.00312, "0.0031"), (1e-9, "< 0.0001"), (None, "-"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [
+        *((0.0496, "0.0496"), (0.0504, "0.0504"), (0.05, "0.050"), (0.25, "0.250"), (0.00005, "< 0.0001")),
+        *((1.0, "1.000"), (0.0424, "0.042"), (0.00312, "0.0031"), (1e-9, "< 0.0001"), (None, "-")),
+    ],
+)
 def test_a_p_value_stays_on_its_side_of_a_level(p: float | None, words: str) -> None:
     """A p-value that is not 0.05 does not read as 0.050; small ones get a fourth digit, very small ones a bound."""
     assert p_value(p) == words

@@ -18,9 +18,18 @@ from urllib.parse import parse_qs, urlsplit
 import duckdb
 
 TYPES = {
-    "BOOLEAN": "BOOLEAN", "INTEGER": "INTEGER", "BIGINT": "INTEGER", "HUGEINT": "INTEGER", "DOUBLE": "FLOAT", "VARCHAR": "STRING",
-    "BLOB": "BYTES", "DATE": "DATE", "TIME": "TIME", "TIMESTAMP": "DATETIME", "TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
-}  # fmt: skip
+    "BOOLEAN": "BOOLEAN",
+    "INTEGER": "INTEGER",
+    "BIGINT": "INTEGER",
+    "HUGEINT": "INTEGER",
+    "DOUBLE": "FLOAT",
+    "VARCHAR": "STRING",
+    "BLOB": "BYTES",
+    "DATE": "DATE",
+    "TIME": "TIME",
+    "TIMESTAMP": "DATETIME",
+    "TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
+}
 
 
 class Stub(ThreadingHTTPServer):
@@ -105,11 +114,13 @@ class _Handler(BaseHTTPRequestHandler):
         query = {"statementType": self._kind(sql), "totalBytesProcessed": str(self.server.bytes_processed)}
         query["totalBytesBilled"] = "0" if dry else str(self.server.bytes_processed)
         resource = {
-            "kind": "bigquery#job", "id": f"p:{identity}",
+            "kind": "bigquery#job",
+            "id": f"p:{identity}",
             "jobReference": {"projectId": "p", "jobId": identity, "location": "US"},
-            "configuration": configuration, "status": {"state": "DONE"},
+            "configuration": configuration,
+            "status": {"state": "DONE"},
             "statistics": {"query": query, "totalBytesProcessed": str(self.server.bytes_processed)},
-        }  # fmt: skip
+        }
         job: dict[str, Any] = {"resource": resource, "endless": "endless" in sql}
         try:
             with self.server.database.cursor() as cursor:
@@ -144,10 +155,13 @@ class _Handler(BaseHTTPRequestHandler):
         start, most = int(query.get("pageToken", ["0"])[0]), int(query.get("maxResults", ["100000"])[0])
         rows = job["rows"][start : start + most]
         page = {
-            "kind": "bigquery#queryResults", "jobReference": job["resource"]["jobReference"], "jobComplete": True,
-            "schema": {"fields": job["schema"]}, "totalRows": str(len(job["rows"])),
+            "kind": "bigquery#queryResults",
+            "jobReference": job["resource"]["jobReference"],
+            "jobComplete": True,
+            "schema": {"fields": job["schema"]},
+            "totalRows": str(len(job["rows"])),
             "rows": [{"f": [{"v": _value(cell)} for cell in row]} for row in rows],
-        }  # fmt: skip
+        }
         if most and start + most < len(job["rows"]):
             page["pageToken"] = str(start + most)
         return page

@@ -23,20 +23,28 @@ from tests.sql.conftest import DUCKDB_SETUP, Made, TimeTaken
 CANARY = "CANARY_51c2"
 ALLOWED, ERROR, LIMIT, TIMEOUT = "SQL_NOT_ALLOWED", "SQL_ERROR", "LIMIT", "TIMEOUT"
 BOTH: list[tuple[str, set[str]]] = [
-    *(("attach '{gold}' as g", {ALLOWED}), ("delete from items", {ALLOWED}), ("select 1; drop table items", {ALLOWED})),
+    ("attach '{gold}' as g", {ALLOWED}),
+    ("delete from items", {ALLOWED}),
+    ("select 1; drop table items", {ALLOWED}),
     ("with recursive r(i) as (select 1 union all select i + 1 from r) select count(*) x from r", {TIMEOUT}),
     ("pragma database_list", {ALLOWED}),
     ("select " + "(" * 5000 + "1" + ")" * 5000, {ERROR}),
-    *(("-- nothing", {ERROR}), ("vacuum into '{out}'", {ALLOWED}), ("vacuum", {ALLOWED}), ("explain select 1", {ALLOWED})),
+    ("-- nothing", {ERROR}),
+    ("vacuum into '{out}'", {ALLOWED}),
+    ("vacuum", {ALLOWED}),
+    ("explain select 1", {ALLOWED}),
     ("select * from items where name = '" + "x" * 200_000 + "'", {ERROR}),
     ("```sql\nselect 1\n```\n```sql\nselect 2\n```", {ALLOWED}),
 ]
 SQLITE: list[tuple[str, set[str]]] = [
-    ("select load_extension('/tmp/x')", {ALLOWED}), ("select writefile('{out}', 'x')", {ALLOWED, ERROR}),
-    ("select readfile('{gold}')", {ALLOWED, ERROR}), ("select randomblob(2000000000)", {ERROR, LIMIT}),
+    ("select load_extension('/tmp/x')", {ALLOWED}),
+    ("select writefile('{out}', 'x')", {ALLOWED, ERROR}),
+    ("select readfile('{gold}')", {ALLOWED, ERROR}),
+    ("select randomblob(2000000000)", {ERROR, LIMIT}),
     ("select printf('%.*c', 100000000, 'x')", {TIMEOUT, ERROR, LIMIT, "killed"}),
     ("select group_concat(hex(zeroblob(4000000))) from items a, items b, items c, items d", {TIMEOUT, ERROR, LIMIT}),
-    ("select * from pragma_database_list", {ALLOWED}), ("select * from pragma_optimize(65535)", {ALLOWED}),
+    ("select * from pragma_database_list", {ALLOWED}),
+    ("select * from pragma_optimize(65535)", {ALLOWED}),
     ("select file from items, pragma_database_list", {ALLOWED}),
     ("with x as (select 1) update sqlite_master set sql = 'x'", {ALLOWED}),
     ("with x as (select 1) delete from sqlite_master", {ALLOWED}),
@@ -45,23 +53,37 @@ SQLITE: list[tuple[str, set[str]]] = [
     ("select key from json_each(readfile('{gold}'))", {ALLOWED, ERROR}),
     ("select * from sqlite_master; attach 'x' as y", {ALLOWED}),
     ("with x as (select 1) insert into items (id) select * from x", {ALLOWED}),
-    ("values (1); pragma query_only = 0", {ALLOWED}), ("select " + "+".join(["1"] * 5000), {ERROR}),
-]  # fmt: skip
+    ("values (1); pragma query_only = 0", {ALLOWED}),
+    ("select " + "+".join(["1"] * 5000), {ERROR}),
+]
 DUCKDB: list[tuple[str, set[str]]] = [
-    ("copy (select 1) to '{out}'", {ALLOWED}), ("select * from read_csv('{gold}')", {ALLOWED}),
-    ("select * from read_text('{gold}')", {ALLOWED}), ("select * from read_blob('{gold}')", {ALLOWED}),
-    ("select * from glob('{gold}')", {ALLOWED}), ("select * from '{gold}'", {ALLOWED}), ("from '{gold}'", {ALLOWED}),
+    ("copy (select 1) to '{out}'", {ALLOWED}),
+    ("select * from read_csv('{gold}')", {ALLOWED}),
+    ("select * from read_text('{gold}')", {ALLOWED}),
+    ("select * from read_blob('{gold}')", {ALLOWED}),
+    ("select * from glob('{gold}')", {ALLOWED}),
+    ("select * from '{gold}'", {ALLOWED}),
+    ("from '{gold}'", {ALLOWED}),
     ("select * from query('select * from read_text(''{gold}'')')", {ALLOWED}),
     ("select * from query_table('{gold}')", {ALLOWED, ERROR}),
     ("select * from (select * from '{gold}') where 1 = 0", {ALLOWED}),
-    ("select * from parquet_metadata('{gold}')", {ALLOWED}), ("select * from read_duckdb('{other}')", {ALLOWED, ERROR}),
-    ("select * from read_json('{gold}')", {ALLOWED}), ("select * from sniff_csv('{gold}')", {ALLOWED}),
-    ("select * from duckdb_secrets()", {ALLOWED}), ("select * from sqlite_scan('{gold}', 't')", {ALLOWED}),
+    ("select * from parquet_metadata('{gold}')", {ALLOWED}),
+    ("select * from read_duckdb('{other}')", {ALLOWED, ERROR}),
+    ("select * from read_json('{gold}')", {ALLOWED}),
+    ("select * from sniff_csv('{gold}')", {ALLOWED}),
+    ("select * from duckdb_secrets()", {ALLOWED}),
+    ("select * from sqlite_scan('{gold}', 't')", {ALLOWED}),
     ("select * from read_csv('http://127.0.0.1:9/x.csv')", {ALLOWED, ERROR}),
-    ("set enable_external_access = true", {ALLOWED}), ("install httpfs", {ALLOWED}), ("load httpfs", {ALLOWED}),
-    ("describe '{gold}'", {ALLOWED}), ("describe select * from read_csv('{gold}')", {ALLOWED}), ("summarize '{gold}'", {ALLOWED}),
-    ("summarize select * from read_text('{gold}')", {ALLOWED}), ("summarize 'http://127.0.0.1:9/x.csv'", {ALLOWED, ERROR}),
-    ("from (describe '{gold}')", {ALLOWED}), ("show tables from '{other}'", {ALLOWED, ERROR}),
+    ("set enable_external_access = true", {ALLOWED}),
+    ("install httpfs", {ALLOWED}),
+    ("load httpfs", {ALLOWED}),
+    ("describe '{gold}'", {ALLOWED}),
+    ("describe select * from read_csv('{gold}')", {ALLOWED}),
+    ("summarize '{gold}'", {ALLOWED}),
+    ("summarize select * from read_text('{gold}')", {ALLOWED}),
+    ("summarize 'http://127.0.0.1:9/x.csv'", {ALLOWED, ERROR}),
+    ("from (describe '{gold}')", {ALLOWED}),
+    ("show tables from '{other}'", {ALLOWED, ERROR}),
     ("describe delete from items", {ALLOWED, ERROR}),
     ("from (summarize (with x as (delete from items returning *) from x))", {ALLOWED}),
     ("pivot '{gold}' on x using count(*)", {ALLOWED}),
@@ -84,7 +106,7 @@ DUCKDB: list[tuple[str, set[str]]] = [
     ("select list_sort(range(200000000)) x", {LIMIT, TIMEOUT, "killed"}),
     ("select repeat('x', 2000000000)", {LIMIT, TIMEOUT, ERROR, "killed"}),
     ("select * from gold_df", {ERROR}),
-]  # fmt: skip
+]
 
 
 def _serve(pipe: Any) -> None:
@@ -175,7 +197,10 @@ def test_the_engine_itself_cannot_write(made: Made) -> None:
     """Past our own look at the statement, the open connection refuses to write and to unlock itself."""
     session: Any = open_session(made.connection, QueryLimits())
     tries = [
-        *("DELETE FROM items", "INSERT INTO items (id) VALUES (4)", "ATTACH ':memory:' AS m", f"ATTACH '{made.connection.database}x' AS m"),
+        "DELETE FROM items",
+        "INSERT INTO items (id) VALUES (4)",
+        "ATTACH ':memory:' AS m",
+        f"ATTACH '{made.connection.database}x' AS m",
     ]
     tries += ["PRAGMA query_only = 0"] if made.kind == "sqlite" else ["SET enable_external_access = true", "SET lock_configuration = false"]
     tries += ["CREATE TABLE new (a INTEGER)"] if made.kind != "folder" else ["COPY (SELECT 1) TO 'out.csv'"]
@@ -228,28 +253,38 @@ def test_every_setting_of_duckdb_is_locked(tmp_path: Path) -> None:
     session: Any = open_session(Connection(name="made", engine="duckdb", database=str(file)), QueryLimits(memory_mib=256))
     settings = dict(session.connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
     wanted = {
-        "access_mode": "read_only", "enable_external_access": "false", "lock_configuration": "true", "autoload_known_extensions": "false",
-        "autoinstall_known_extensions": "false", "allow_community_extensions": "false", "python_enable_replacements": "false",
-        "temp_directory": "", "memory_limit": "128.0 MiB", "TimeZone": "UTC",
-    }  # fmt: skip
+        "access_mode": "read_only",
+        "enable_external_access": "false",
+        "lock_configuration": "true",
+        "autoload_known_extensions": "false",
+        "autoinstall_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "python_enable_replacements": "false",
+        "temp_directory": "",
+        "memory_limit": "128.0 MiB",
+        "TimeZone": "UTC",
+    }
     assert {name: settings[name] for name in wanted} == wanted
     session.close()
 
 
-@pytest.mark.parametrize(("engine", "text", "named"), [
-    ("sqlite", "DROP TABLE t", "begins with DROP"),
-    ("sqlite", "WITH x AS (SELECT 1) DELETE FROM t", "DELETE FROM t"),
-    ("sqlite", "SELECT * FROM pragma_database_list", "PRAGMA database_list"),
-    ("sqlite", "SELECT load_extension('x')", "load_extension()"),
-    ("duckdb", "SELECT * FROM read_csv('/etc/passwd')", "/etc/passwd"),
-    ("duckdb", "WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT * FROM x", "INSERT"),
-    ("duckdb", "WITH x AS (SELECT 1 AS a) INSERT INTO t SELECT a FROM x", "this is INSERT"),
-    ("duckdb", "SELECT 1; SELECT 2", "2 statements"),
-    ("duckdb", "SELECT nextval('numbers') FROM t", "this changes the database"),
-    ("duckdb", "WITH p AS (PIVOT t ON a USING sum(a)) DELETE FROM t", "DELETE FROM"),
-    ("duckdb", "FROM enable_logging()", "a setting is changed"),
-    ("duckdb", "SELECT * FROM duckdb_secrets()", "a file is opened"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("engine", "text", "named"),
+    [
+        ("sqlite", "DROP TABLE t", "begins with DROP"),
+        ("sqlite", "WITH x AS (SELECT 1) DELETE FROM t", "DELETE FROM t"),
+        ("sqlite", "SELECT * FROM pragma_database_list", "PRAGMA database_list"),
+        ("sqlite", "SELECT load_extension('x')", "load_extension()"),
+        ("duckdb", "SELECT * FROM read_csv('/etc/passwd')", "/etc/passwd"),
+        ("duckdb", "WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT * FROM x", "INSERT"),
+        ("duckdb", "WITH x AS (SELECT 1 AS a) INSERT INTO t SELECT a FROM x", "this is INSERT"),
+        ("duckdb", "SELECT 1; SELECT 2", "2 statements"),
+        ("duckdb", "SELECT nextval('numbers') FROM t", "this changes the database"),
+        ("duckdb", "WITH p AS (PIVOT t ON a USING sum(a)) DELETE FROM t", "DELETE FROM"),
+        ("duckdb", "FROM enable_logging()", "a setting is changed"),
+        ("duckdb", "SELECT * FROM duckdb_secrets()", "a file is opened"),
+    ],
+)
 def test_a_refusal_names_the_part(engine: str, text: str, named: str, tmp_path: Path) -> None:
     """SQL_NOT_ALLOWED says which part of the statement it is about."""
     place = tmp_path / "shop"

@@ -113,10 +113,16 @@ def test_one_fork_server_starts_the_workers_of_all_statements(tmp_path: Path, qu
     assert not used[2].alive
 
 
-@pytest.mark.parametrize(("text", "sql", "name"), [
-    ("syntax error near c or d", "SELECT c, d", "d"), ('no "b" near c', "SELECT b, c", "b"), ("near c or", "SELECT c", "c"),
-    ("near x", "SELECT b", ""), ("near x\nb", "SELECT b", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "sql", "name"),
+    [
+        ("syntax error near c or d", "SELECT c, d", "d"),
+        ('no "b" near c', "SELECT b, c", "b"),
+        ("near c or", "SELECT c", "c"),
+        ("near x", "SELECT b", ""),
+        ("near x\nb", "SELECT b", ""),
+    ],
+)
 def test_the_name_that_an_engine_speaks_of(text: str, sql: str, name: str) -> None:
     """One in quotes before others, of others the last one, and nothing that the statement does not hold."""
     assert find_name(text, sql) == name
@@ -134,12 +140,17 @@ def test_limits_by_name_and_changes_beside_a_file(tmp_path: Path) -> None:
     writer.close()
 
 
-@pytest.mark.parametrize(("value", "cell"), [
-    (datetime(2024, 1, 1, 2, tzinfo=timezone(timedelta(hours=2))), datetime(2024, 1, 1, tzinfo=UTC)),
-    (bytearray(b"x"), b"x"), ([1, None, date(2024, 1, 1)], '[1, null, "2024-01-01"]'),
-    ({"a": (1, {"b": MappingProxyType({"c": "é"})})}, '{"a": [1, {"b": {"c": "é"}}]}'),
-    ([datetime(2024, 1, 1, 2)], '["2024-01-01T02:00:00"]'), (timedelta(days=1), "1 day, 0:00:00"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        (datetime(2024, 1, 1, 2, tzinfo=timezone(timedelta(hours=2))), datetime(2024, 1, 1, tzinfo=UTC)),
+        (bytearray(b"x"), b"x"),
+        ([1, None, date(2024, 1, 1)], '[1, null, "2024-01-01"]'),
+        ({"a": (1, {"b": MappingProxyType({"c": "é"})})}, '{"a": [1, {"b": {"c": "é"}}]}'),
+        ([datetime(2024, 1, 1, 2)], '["2024-01-01T02:00:00"]'),
+        (timedelta(days=1), "1 day, 0:00:00"),
+    ],
+)
 def test_neutral_cells(value: object, cell: object) -> None:
     """Instants in UTC, nested values as JSON text, the rest as text."""
     assert neutral(value) == cell
@@ -155,36 +166,58 @@ def code(text: str, engine: str) -> str:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("text", "sql"), [
-    ("select 1", "select 1"), (" select 1 ; \n", "select 1"), (";; select 1;", "select 1"), ("(select 1)", "(select 1)"),
-    ("-- a; b\nselect 1 -- c;", "-- a; b\nselect 1 -- c;"),
-    ("/* ; */ select ';' /* ; */;", "/* ; */ select ';' /* ; */"),
-    ("select 'it''s; fine'", "select 'it''s; fine'"), ('select 1 as "a;b"', 'select 1 as "a;b"'), ("```sql\nselect 1;\n```", "select 1"),
-    ("~~~\nselect 1\n~~~", "select 1"),
-    ("Text; more.\r\n```SQL\r\nselect 1\r\n```\r\nDone;", "select 1"),
-    ("```python\nprint()\n```\n```sql\nselect 1\n```", "select 1"),
-    ("\ufeffselect 1", "select 1"),
-    ("WITH a AS (SELECT 1) SELECT * FROM a", "WITH a AS (SELECT 1) SELECT * FROM a"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "sql"),
+    [
+        ("select 1", "select 1"),
+        (" select 1 ; \n", "select 1"),
+        (";; select 1;", "select 1"),
+        ("(select 1)", "(select 1)"),
+        ("-- a; b\nselect 1 -- c;", "-- a; b\nselect 1 -- c;"),
+        ("/* ; */ select ';' /* ; */;", "/* ; */ select ';' /* ; */"),
+        ("select 'it''s; fine'", "select 'it''s; fine'"),
+        ('select 1 as "a;b"', 'select 1 as "a;b"'),
+        ("```sql\nselect 1;\n```", "select 1"),
+        ("~~~\nselect 1\n~~~", "select 1"),
+        ("Text; more.\r\n```SQL\r\nselect 1\r\n```\r\nDone;", "select 1"),
+        ("```python\nprint()\n```\n```sql\nselect 1\n```", "select 1"),
+        ("\ufeffselect 1", "select 1"),
+        ("WITH a AS (SELECT 1) SELECT * FROM a", "WITH a AS (SELECT 1) SELECT * FROM a"),
+    ],
+)
 def test_what_is_taken(text: str, sql: str, engine: str) -> None:
     """The statement without fence and semicolon, the same for every engine."""
     assert only_statement(text, ENGINES[engine].dialect) == sql
 
 
-@pytest.mark.parametrize(("text", "engine"), [
-    ("select $$;$$", "postgres"), ("select $a$ ; $$ $a$", "postgres"), ("select $$;$$", "duckdb"), ("select e'\\';'", "postgres"),
-    ("/* /* ; */ ; */ select 1", "postgres"), ("select `a;b`, [c;d]", "sqlite"), ("select '\\';'", "snowflake"),
-    ("select 1 // ; delete", "snowflake"), ('select "a;b", """c";d""", `e;f` # ; g', "bigquery"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "engine"),
+    [
+        ("select $$;$$", "postgres"),
+        ("select $a$ ; $$ $a$", "postgres"),
+        ("select $$;$$", "duckdb"),
+        ("select e'\\';'", "postgres"),
+        ("/* /* ; */ ; */ select 1", "postgres"),
+        ("select `a;b`, [c;d]", "sqlite"),
+        ("select '\\';'", "snowflake"),
+        ("select 1 // ; delete", "snowflake"),
+        ('select "a;b", """c";d""", `e;f` # ; g', "bigquery"),
+    ],
+)
 def test_dialects(text: str, engine: str) -> None:
     """A semicolon inside what only this engine takes for a quote or a comment ends nothing."""
     assert only_statement(text, ENGINES[engine].dialect) == text
 
 
-@pytest.mark.parametrize(("text", "engine"), [
-    ("select '\\'; delete from t -- '", "postgres"), ("/* /* */ select 1; */ delete from t", "sqlite"),
-    ("select $$; delete from t; $$", "sqlite"), ("select 1 # ; delete", "postgres"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "engine"),
+    [
+        ("select '\\'; delete from t -- '", "postgres"),
+        ("/* /* */ select 1; */ delete from t", "sqlite"),
+        ("select $$; delete from t; $$", "sqlite"),
+        ("select 1 # ; delete", "postgres"),
+    ],
+)
 def test_dialects_do_not_hide(text: str, engine: str) -> None:
     """What is a quote or a comment elsewhere hides no second statement here."""
     assert code(text, engine) == "SQL_NOT_ALLOWED"
@@ -237,7 +270,15 @@ def test_a_damaged_sqlite_file(kind: str, tmp_path: Path) -> None:
     (tmp_path / "gold.sql").write_text(f"{query}\till\n{query}\twell\n")
     (tmp_path / "pred.json").write_text(json.dumps({"0": query, "1": query}))
     words = [
-        *("run", tmp_path / "pred.json", "--gold", tmp_path / "gold.sql", "--databases", tmp_path / "dbs", "--out", tmp_path / "out", "-q"),
+        "run",
+        tmp_path / "pred.json",
+        "--gold",
+        tmp_path / "gold.sql",
+        "--databases",
+        tmp_path / "dbs",
+        "--out",
+        tmp_path / "out",
+        "-q",
     ]
     assert main([*map(str, words), "--rules", "bird-ex"]) == 4
     rows = [json.loads(line) for line in (tmp_path / "out/results.jsonl").read_text().splitlines()]
@@ -261,11 +302,14 @@ def test_a_damaged_duckdb_file(tmp_path: Path) -> None:
     assert [(row["status"], row["fault"]) for row in rows] == [("unscored", "NEEDS_CONNECTION"), ("submission_fault", "SQL_ERROR")]
 
 
-@pytest.mark.parametrize(("errno", "sqlstate", "code"), [
-    *[(errno, "42S02", "NEEDS_CONNECTION") for errno in (290500, 290503)],
-    *[(606, "57P03", "NEEDS_CONNECTION"), (666, "57014", "NEEDS_CONNECTION"), (90073, "22000", "NEEDS_CONNECTION")],
-    *[(609, "57P03", "NEEDS_CONNECTION"), (604, "57014", "TIMEOUT"), (2003, "42S02", "SQL_ERROR")],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("errno", "sqlstate", "code"),
+    [
+        *[(errno, "42S02", "NEEDS_CONNECTION") for errno in (290500, 290503)],
+        *[(606, "57P03", "NEEDS_CONNECTION"), (666, "57014", "NEEDS_CONNECTION"), (90073, "22000", "NEEDS_CONNECTION")],
+        *[(609, "57P03", "NEEDS_CONNECTION"), (604, "57014", "TIMEOUT"), (2003, "42S02", "SQL_ERROR")],
+    ],
+)
 def test_what_snowflake_answers_when_it_is_ill(errno: int, sqlstate: str, code: str) -> None:
     """An HTTP 5xx of the service, and an account without a warehouse, is the set-up's; an unknown object the statement's."""
     session = SnowflakeSession.__new__(SnowflakeSession)

@@ -39,17 +39,29 @@ def sqlite(tmp_path: Path) -> Connection:
     return Connection(name="a", engine="sqlite", database=str(file))
 
 
-@pytest.mark.parametrize(("sql", "expected"), [
-    ("SELECT date('now')", "2024-02-29"), ("SELECT DATE('NOW', '+1 day')", "2024-03-01"), ("SELECT date()", "2024-02-29"),
-    ("SELECT time('now')", "18:30:05"),
-    ("SELECT datetime('now', 'start of month')", "2024-02-01 00:00:00"),
-    ("SELECT strftime('%Y')", "2024"), ("SELECT strftime('%Y-%m', 'now', '-1 year')", "2023-03"), ("SELECT julianday('now')", 2460370.271),
-    ("SELECT CAST(unixepoch('now') AS TEXT)", str(AT)), ("SELECT current_timestamp", "2024-02-29 18:30:05"),
-    ("SELECT CURRENT_DATE || ' ' || current_time", "2024-02-29 18:30:05"),
-    ("SELECT day FROM today", "2024-02-29"), ("SELECT date('n' || 'ow')", "2024-02-29"), ("SELECT date(said) FROM t", "2024-02-29"),
-    ("SELECT said FROM t WHERE strftime('%m', day) = '02' AND day > date('now', '-1 month')", "now"),
-    ("SELECT date('2020-01-31', '+1 month')", "2020-03-02"), ("SELECT date('nonsense')", None), ("SELECT 'now'", "now"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT date('now')", "2024-02-29"),
+        ("SELECT DATE('NOW', '+1 day')", "2024-03-01"),
+        ("SELECT date()", "2024-02-29"),
+        ("SELECT time('now')", "18:30:05"),
+        ("SELECT datetime('now', 'start of month')", "2024-02-01 00:00:00"),
+        ("SELECT strftime('%Y')", "2024"),
+        ("SELECT strftime('%Y-%m', 'now', '-1 year')", "2023-03"),
+        ("SELECT julianday('now')", 2460370.271),
+        ("SELECT CAST(unixepoch('now') AS TEXT)", str(AT)),
+        ("SELECT current_timestamp", "2024-02-29 18:30:05"),
+        ("SELECT CURRENT_DATE || ' ' || current_time", "2024-02-29 18:30:05"),
+        ("SELECT day FROM today", "2024-02-29"),
+        ("SELECT date('n' || 'ow')", "2024-02-29"),
+        ("SELECT date(said) FROM t", "2024-02-29"),
+        ("SELECT said FROM t WHERE strftime('%m', day) = '02' AND day > date('now', '-1 month')", "now"),
+        ("SELECT date('2020-01-31', '+1 month')", "2020-03-02"),
+        ("SELECT date('nonsense')", None),
+        ("SELECT 'now'", "now"),
+    ],
+)
 def test_sqlite(sqlite: Connection, sql: str, expected: Any) -> None:
     """Each of its ways to ask the time gives the frozen one, from views and data too; what asks nothing gives what it gave."""
     found = first(sqlite, sql)
@@ -59,16 +71,27 @@ def test_sqlite(sqlite: Connection, sql: str, expected: Any) -> None:
         assert session.stream(sql).header == tuple(column[0] for column in plain.description)
 
 
-@pytest.mark.parametrize(("sql", "expected"), [
-    ("SELECT now()", MOMENT), ("SELECT get_current_timestamp()", MOMENT), ("SELECT current_timestamp", MOMENT),
-    ("SELECT transaction_timestamp()", MOMENT), ("SELECT current_date", DAY), ("SELECT today() + 1", date(2024, 3, 1)),
-    ("SELECT date_trunc('year', current_date)::DATE", date(2024, 1, 1)),
-    ("SELECT localtimestamp", MOMENT.replace(tzinfo=None)), ("SELECT localtime", time(18, 30, 5)),
-    ("SELECT CAST(extract('year' FROM age(DATE '2000-02-28')) AS INTEGER)", 24),
-    ("SELECT CAST(extract('year' FROM age(DATE '2024-02-29', DATE '2000-02-28')) AS INTEGER)", 24),
-    ("SELECT day FROM asked", DAY), ("SELECT system.main.now()", MOMENT), ("SELECT pg_catalog.now()", MOMENT),
-    ("FROM (SELECT current_date AS now) SELECT now", DAY), ("SELECT 'now()'", "now()"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT now()", MOMENT),
+        ("SELECT get_current_timestamp()", MOMENT),
+        ("SELECT current_timestamp", MOMENT),
+        ("SELECT transaction_timestamp()", MOMENT),
+        ("SELECT current_date", DAY),
+        ("SELECT today() + 1", date(2024, 3, 1)),
+        ("SELECT date_trunc('year', current_date)::DATE", date(2024, 1, 1)),
+        ("SELECT localtimestamp", MOMENT.replace(tzinfo=None)),
+        ("SELECT localtime", time(18, 30, 5)),
+        ("SELECT CAST(extract('year' FROM age(DATE '2000-02-28')) AS INTEGER)", 24),
+        ("SELECT CAST(extract('year' FROM age(DATE '2024-02-29', DATE '2000-02-28')) AS INTEGER)", 24),
+        ("SELECT day FROM asked", DAY),
+        ("SELECT system.main.now()", MOMENT),
+        ("SELECT pg_catalog.now()", MOMENT),
+        ("FROM (SELECT current_date AS now) SELECT now", DAY),
+        ("SELECT 'now()'", "now()"),
+    ],
+)
 def test_duckdb(tmp_path: Path, sql: str, expected: Any) -> None:
     """Macros of this connection stand before DuckDB's functions, in a file that is only read and in its views."""
     file = tmp_path / "a.duckdb"
@@ -79,23 +102,34 @@ def test_duckdb(tmp_path: Path, sql: str, expected: Any) -> None:
     assert type(found) is type(expected)
 
 
-@pytest.mark.parametrize(("sql", "expected"), [
-    ("SELECT now()", MOMENT), ("SELECT pg_catalog.now() AS now", MOMENT), ("SELECT clock_timestamp()", MOMENT),
-    ("SELECT current_timestamp(0)", MOMENT), ("SELECT current_date - 1", date(2024, 2, 28)), ("SELECT current_date AS current_date", DAY),
-    ("SELECT localtimestamp", MOMENT.replace(tzinfo=None)), ("SELECT localtime::text", "18:30:05"),
-    ("SELECT timeofday()", "Thu Feb 29 18:30:05.000000 2024 UTC"),
-    ("SELECT extract(year FROM age(date '2000-02-28'))::int", 24),
-    ("SELECT extract(year FROM age(date '2024-02-29', date '2000-02-28'))::int", 24),
-    ("SELECT 'today'::date", DAY), ("SELECT date 'tomorrow'", date(2024, 3, 1)),
-    ("SELECT CAST('yesterday 10:00' AS timestamp)", datetime(2024, 2, 28, 10, 0)),
-    ("SELECT timestamp with time zone 'now'", MOMENT),
-    ("SELECT count(*)::int FROM items WHERE day < 'tomorrow'", 2),
-    ("SELECT (day < 'now')::int FROM items WHERE id = 1", 0), ("SELECT 'today'", "today"),
-    ("SELECT name = 'today' FROM items WHERE id = 1", False), ("SELECT 'it is ''now''' -- now()", "it is 'now'"),
-    ("SELECT date_trunc('month', now())::date AS m FROM items GROUP BY date_trunc('month', now())", date(2024, 2, 1)),
-    ("SELECT now FROM (SELECT now()) AS t", MOMENT),
-    ('SELECT "current_date" FROM (SELECT current_date) AS t', DAY),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT now()", MOMENT),
+        ("SELECT pg_catalog.now() AS now", MOMENT),
+        ("SELECT clock_timestamp()", MOMENT),
+        ("SELECT current_timestamp(0)", MOMENT),
+        ("SELECT current_date - 1", date(2024, 2, 28)),
+        ("SELECT current_date AS current_date", DAY),
+        ("SELECT localtimestamp", MOMENT.replace(tzinfo=None)),
+        ("SELECT localtime::text", "18:30:05"),
+        ("SELECT timeofday()", "Thu Feb 29 18:30:05.000000 2024 UTC"),
+        ("SELECT extract(year FROM age(date '2000-02-28'))::int", 24),
+        ("SELECT extract(year FROM age(date '2024-02-29', date '2000-02-28'))::int", 24),
+        ("SELECT 'today'::date", DAY),
+        ("SELECT date 'tomorrow'", date(2024, 3, 1)),
+        ("SELECT CAST('yesterday 10:00' AS timestamp)", datetime(2024, 2, 28, 10, 0)),
+        ("SELECT timestamp with time zone 'now'", MOMENT),
+        ("SELECT count(*)::int FROM items WHERE day < 'tomorrow'", 2),
+        ("SELECT (day < 'now')::int FROM items WHERE id = 1", 0),
+        ("SELECT 'today'", "today"),
+        ("SELECT name = 'today' FROM items WHERE id = 1", False),
+        ("SELECT 'it is ''now''' -- now()", "it is 'now'"),
+        ("SELECT date_trunc('month', now())::date AS m FROM items GROUP BY date_trunc('month', now())", date(2024, 2, 1)),
+        ("SELECT now FROM (SELECT now()) AS t", MOMENT),
+        ('SELECT "current_date" FROM (SELECT current_date) AS t', DAY),
+    ],
+)
 def test_postgres(postgres: Connection, sql: str, expected: Any) -> None:
     """What asks the time is rewritten, with the names of columns as they were; texts are times where the server takes them for some."""
     found = first(postgres, sql)
@@ -114,10 +148,13 @@ def test_a_clock_that_cannot_be_stopped_is_named(postgres: Connection) -> None:
         assert (caught.value.fault.code, caught.value.side) == ("NOT_FROZEN", "submission")
 
 
-@pytest.mark.parametrize(("engine", "sql"), [
-    ("bigquery", "SELECT CURRENT_DATE(IF(CURRENT_TIMESTAMP > TIMESTAMP '2024-01-01', 'UTC', 'Asia/Tokyo'))"),
-    ("postgres", "SELECT " + "now(" * 20_000),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("engine", "sql"),
+    [
+        ("bigquery", "SELECT CURRENT_DATE(IF(CURRENT_TIMESTAMP > TIMESTAMP '2024-01-01', 'UTC', 'Asia/Tokyo'))"),
+        ("postgres", "SELECT " + "now(" * 20_000),
+    ],
+)
 def test_a_clock_within_a_clock_is_named(engine: str, sql: str) -> None:
     """What stands in the brackets of a call that asks the time would be run as it is; 100 KB of such calls are told as soon."""
     with pytest.raises(FaultError, match="inside another") as caught:
@@ -125,9 +162,10 @@ def test_a_clock_within_a_clock_is_named(engine: str, sql: str) -> None:
     assert caught.value.fault.code == "NOT_FROZEN"
 
 
-@pytest.mark.parametrize(("engine", "sql"), [
-    ("bigquery", "SELECT `CURRENT_DATE` ()"), ("snowflake", 'SELECT "CURRENT_DATE"()'), ("snowflake", "SELECT util.getdate()"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("engine", "sql"),
+    [("bigquery", "SELECT `CURRENT_DATE` ()"), ("snowflake", 'SELECT "CURRENT_DATE"()'), ("snowflake", "SELECT util.getdate()")],
+)
 def test_no_quoted_name_asks_another_clock(engine: str, sql: str) -> None:
     """What a server finds under a name in quotes or behind a dot is not rewritten, so it is refused, and nothing is kept of it."""
     with pytest.raises(FaultError, match="cannot be frozen"):
@@ -135,34 +173,48 @@ def test_no_quoted_name_asks_another_clock(engine: str, sql: str) -> None:
     assert reads_time(sql, engine)
 
 
-@pytest.mark.parametrize(("engine", "sql", "expected"), [
-    ("bigquery", "SELECT '`current_date`()', (1)", None),
-    ("bigquery", "SELECT CURRENT_DATE()", f"SELECT DATE(TIMESTAMP_SECONDS({AT}))"),
-    ("bigquery", "SELECT current_date", f"SELECT DATE(TIMESTAMP_SECONDS({AT}))"),
-    ("bigquery", "SELECT CURRENT_TIMESTAMP ( )", f"SELECT TIMESTAMP_SECONDS({AT})"),
-    ("bigquery", "SELECT CURRENT_DATETIME('Asia/Tokyo')", f"SELECT DATETIME(TIMESTAMP_SECONDS({AT}), 'Asia/Tokyo')"),
-    ("bigquery", "SELECT `current_date`, t.current_date, 'CURRENT_DATE()' # now", None),
-    ("snowflake", "SELECT CURRENT_TIMESTAMP(3), SYSDATE()", f"SELECT TO_TIMESTAMP_LTZ({AT}), TO_TIMESTAMP_NTZ({AT})"),
-    ("snowflake", "SELECT current_date - 1 AS getdate", f"SELECT TO_TIMESTAMP_LTZ({AT})::DATE - 1 AS getdate"),
-    ("snowflake", "SELECT max(getdate) FROM t // getdate()", None),
-    ("postgres", "SELECT known, snow() FROM now_and_then", None), ("postgres", "date 'today'", "date '2024-02-29'"),
-    ("postgres", "SELECT 'today'::date, date 'tomorrow', 'now'", "SELECT '2024-02-29'::date, date '2024-03-01', 'now'"),
-    ("sqlite", "SELECT date('now')", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("engine", "sql", "expected"),
+    [
+        ("bigquery", "SELECT '`current_date`()', (1)", None),
+        ("bigquery", "SELECT CURRENT_DATE()", f"SELECT DATE(TIMESTAMP_SECONDS({AT}))"),
+        ("bigquery", "SELECT current_date", f"SELECT DATE(TIMESTAMP_SECONDS({AT}))"),
+        ("bigquery", "SELECT CURRENT_TIMESTAMP ( )", f"SELECT TIMESTAMP_SECONDS({AT})"),
+        ("bigquery", "SELECT CURRENT_DATETIME('Asia/Tokyo')", f"SELECT DATETIME(TIMESTAMP_SECONDS({AT}), 'Asia/Tokyo')"),
+        ("bigquery", "SELECT `current_date`, t.current_date, 'CURRENT_DATE()' # now", None),
+        ("snowflake", "SELECT CURRENT_TIMESTAMP(3), SYSDATE()", f"SELECT TO_TIMESTAMP_LTZ({AT}), TO_TIMESTAMP_NTZ({AT})"),
+        ("snowflake", "SELECT current_date - 1 AS getdate", f"SELECT TO_TIMESTAMP_LTZ({AT})::DATE - 1 AS getdate"),
+        ("snowflake", "SELECT max(getdate) FROM t // getdate()", None),
+        ("postgres", "SELECT known, snow() FROM now_and_then", None),
+        ("postgres", "date 'today'", "date '2024-02-29'"),
+        ("postgres", "SELECT 'today'::date, date 'tomorrow', 'now'", "SELECT '2024-02-29'::date, date '2024-03-01', 'now'"),
+        ("sqlite", "SELECT date('now')", None),
+    ],
+)
 def test_statements_are_rewritten_part_by_part(engine: str, sql: str, expected: str | None) -> None:
     """Names in quotes, behind a dot and after AS stay as they are, and so does every other byte."""
     assert freeze_statement(sql, engine, AT) == (sql if expected is None else expected)
     assert freeze_statement(sql, engine, 0) == sql
 
 
-@pytest.mark.parametrize(("engine", "sql", "expected"), [
-    ("sqlite", "SELECT date('now')", True), ("sqlite", "SELECT strftime('%Y')", True), ("sqlite", "SELECT julianday( )", True),
-    ("sqlite", "SELECT Current_Date", True), ("sqlite", "SELECT date(day), 'known' FROM t -- now", False),
-    ("duckdb", "SELECT today()", True), ("duckdb", "SELECT age(day) FROM t", True), ("duckdb", "SELECT age(a, b), 'now' FROM t", False),
-    ("postgres", "SELECT * FROM t WHERE day < 'today'", True), ("postgres", "SELECT now FROM t", False),
-    ("bigquery", "SELECT CURRENT_DATETIME('Asia/Tokyo')", True), ("snowflake", "SELECT getdate FROM t", False),
-    ("snowflake", "SELECT 'unclosed", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("engine", "sql", "expected"),
+    [
+        ("sqlite", "SELECT date('now')", True),
+        ("sqlite", "SELECT strftime('%Y')", True),
+        ("sqlite", "SELECT julianday( )", True),
+        ("sqlite", "SELECT Current_Date", True),
+        ("sqlite", "SELECT date(day), 'known' FROM t -- now", False),
+        ("duckdb", "SELECT today()", True),
+        ("duckdb", "SELECT age(day) FROM t", True),
+        ("duckdb", "SELECT age(a, b), 'now' FROM t", False),
+        ("postgres", "SELECT * FROM t WHERE day < 'today'", True),
+        ("postgres", "SELECT now FROM t", False),
+        ("bigquery", "SELECT CURRENT_DATETIME('Asia/Tokyo')", True),
+        ("snowflake", "SELECT getdate FROM t", False),
+        ("snowflake", "SELECT 'unclosed", False),
+    ],
+)
 def test_who_asks_the_time(engine: str, sql: str, expected: bool) -> None:
     """A statement whose result moves with the clock is told by its text."""
     assert reads_time(sql, engine) is expected

@@ -140,13 +140,18 @@ def test_the_file_is_the_typed_table(made: Made) -> None:
     table = csv_form(run_answer("SELECT id, name, weight, day FROM items ORDER BY id", made.connection, LIMITS))
     assert table.types is None
     assert [list(column) for column in table.columns] == [
-        *(["1", "2", "3"], ["Zoë", "", ""], ["0.5", "", "-1.25"], ["2024-02-29", "", "1969-07-20"]),
+        ["1", "2", "3"],
+        ["Zoë", "", ""],
+        ["0.5", "", "-1.25"],
+        ["2024-02-29", "", "1969-07-20"],
     ]
     for sql in (
-        "SELECT * FROM items ORDER BY id", "SELECT id, name, day, stamp FROM items WHERE id > 100", "SELECT name FROM items ORDER BY id",
+        "SELECT * FROM items ORDER BY id",
+        "SELECT id, name, day, stamp FROM items WHERE id > 100",
+        "SELECT name FROM items ORDER BY id",
         "SELECT name AS \"a,b\", 'x\"y' AS q, 'two\nlines' AS l FROM items ORDER BY id -- done",
         made.series.format(n=2_500),
-    ):  # fmt: skip
+    ):
         assert written_bytes(sql, made.connection) == modelled(sql, made.connection), sql
 
 
@@ -159,11 +164,17 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 MOMENTS = st.datetimes() | st.dates().map(lambda day: datetime(day.year, day.month, day.day))
 # How DuckDB gets the values of a type.
 CELLS = {
-    "BOOLEAN": st.booleans(), "TINYINT": st.integers(-128, 127), "BIGINT": st.integers(-(2**63), 2**63 - 1),
-    "UBIGINT": st.integers(0, 2**64 - 1), "HUGEINT": st.integers(-(2**127), 2**127 - 1), "DOUBLE": FLOATS, "FLOAT": st.floats(width=32),
+    "BOOLEAN": st.booleans(),
+    "TINYINT": st.integers(-128, 127),
+    "BIGINT": st.integers(-(2**63), 2**63 - 1),
+    "UBIGINT": st.integers(0, 2**64 - 1),
+    "HUGEINT": st.integers(-(2**127), 2**127 - 1),
+    "DOUBLE": FLOATS,
+    "FLOAT": st.floats(width=32),
     "DECIMAL(12,3)": st.decimals(-(10**8), 10**8, places=3),
     "DECIMAL(38,38)": st.decimals(-1, 1, places=38).filter(lambda cell: abs(cell) < 1),
-    "VARCHAR": TEXTS, "BLOB": st.binary(max_size=4),
+    "VARCHAR": TEXTS,
+    "BLOB": st.binary(max_size=4),
     "DATE": st.dates().map(str) | st.sampled_from(["infinity", "-infinity", "10000-01-01", "0044-03-15 (BC)"]),
     "TIME": st.times().map(str) | st.just("24:00:00"),
     "TIMESTAMP": MOMENTS.map(str) | st.sampled_from(["infinity", "10000-01-01 00:00:00.5", "0044-03-15 (BC) 10:00:00"]),
@@ -176,16 +187,22 @@ CELLS = {
     "ENUM('a,b', 'c')": st.sampled_from(["a,b", "c"]),
     "JSON": st.sampled_from(['{"a": [1, "x,y"]}', "null", "1.50"]),
     "INTEGER[]": st.lists(st.none() | st.integers(-9, 9), max_size=3),
-}  # fmt: skip
+}
 
 
 # The same for PostgreSQL; some are none that Python holds.
 POSTGRES_CELLS = {
-    "int2": st.integers(-(2**15), 2**15 - 1), "int8": st.integers(-(2**63), 2**63 - 1), "oid": st.integers(0, 2**32 - 1),
-    "float8": FLOATS.map(str), "float4": st.floats(width=32).map(str) | st.just("1234567"),
+    "int2": st.integers(-(2**15), 2**15 - 1),
+    "int8": st.integers(-(2**63), 2**63 - 1),
+    "oid": st.integers(0, 2**32 - 1),
+    "float8": FLOATS.map(str),
+    "float4": st.floats(width=32).map(str) | st.just("1234567"),
     "numeric": st.decimals(allow_nan=True, min_value=-(10**9), max_value=10**9).map(str) | st.sampled_from(["1e20", "1.500", "Infinity"]),
     "numeric(12,3)": st.decimals(-(10**8), 10**8, places=3).map(str),
-    "text": TEXTS, "varchar(9)": TEXTS, "char(4)": st.sampled_from(["a", "a,b", "", "'"]), "bool": st.booleans(),
+    "text": TEXTS,
+    "varchar(9)": TEXTS,
+    "char(4)": st.sampled_from(["a", "a,b", "", "'"]),
+    "bool": st.booleans(),
     "bytea": st.binary(max_size=4).map(lambda cell: f"\\x{cell.hex()}"),
     "date": st.dates().map(str) | st.sampled_from(["infinity", "10000-01-01", "0044-03-15 BC"]),
     "time": st.times().map(str) | st.just("24:00:00"),
@@ -193,10 +210,13 @@ POSTGRES_CELLS = {
     "timestamptz": MOMENTS.map(lambda moment: f"{moment}+00") | st.sampled_from(["2020-01-01 00:00:00+02", "-infinity"]),
     "timetz": st.just("10:00:00.5+02"),
     "interval": st.sampled_from(["3 days", "1 year 2 months", "-00:00:01.5"]),
-    "uuid": st.uuids().map(str), "json": st.sampled_from(['{"a": [1, "x,y"]}', "1.50"]),
-    "jsonb": st.sampled_from(['{"a": [1, "x,y"]}', "1.50"]), "int4[]": st.sampled_from(["{1,NULL,2}", "{}"]),
-    "inet": st.just("10.0.0.1/24"), "numrange": st.just("[1.5,2)"),
-}  # fmt: skip
+    "uuid": st.uuids().map(str),
+    "json": st.sampled_from(['{"a": [1, "x,y"]}', "1.50"]),
+    "jsonb": st.sampled_from(['{"a": [1, "x,y"]}', "1.50"]),
+    "int4[]": st.sampled_from(["{1,NULL,2}", "{}"]),
+    "inet": st.just("10.0.0.1/24"),
+    "numrange": st.just("[1.5,2)"),
+}
 
 
 def modelled(sql: str, connection: Connection) -> bytes:
@@ -336,8 +356,13 @@ def test_chunks_are_the_table(chunks: list[list[tuple[object, ...]]], in_hex: bo
 QUERY = "SELECT sum(weight) + 1 FROM items"
 # parameters, answer, what it is worth; the query gives 0.25.
 NUMBERS: tuple[tuple[dict[str, Any], str, float], ...] = (
-    *(({}, "It is 0.25", 1), ({}, "It is 0.26", 0), ({}, "It is 25", 0), ({"percentage": True}, "It is 25", 1)),
-    *(({"percentage": True}, "It is 26", 0), ({"precision": 1}, "It is 0.3", 1), ({"precision": 2}, "It is 0.3", 0)),
+    ({}, "It is 0.25", 1),
+    ({}, "It is 0.26", 0),
+    ({}, "It is 25", 0),
+    ({"percentage": True}, "It is 25", 1),
+    ({"percentage": True}, "It is 26", 0),
+    ({"precision": 1}, "It is 0.3", 1),
+    ({"precision": 2}, "It is 0.3", 0),
     ({"percentage": True, "precision": 1}, "It is 25.05", 1),
     ({"exclude": ["about"]}, "It is about 0.25", 0),
 )

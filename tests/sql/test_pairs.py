@@ -42,12 +42,15 @@ def database(place: Path, *rows: Sequence[object]) -> str:
     return str(place)
 
 
-@pytest.mark.parametrize(("given", "prepared"), [
-    ("SELECT DISTINCT a FROM t", "SELECT  a FROM t"),
-    ("SELECT count(distinct a), 'distinct' FROM t -- distinct", "SELECT count( a), 'distinct' FROM t -- distinct"),
-    ("SELECT a FROM t WHERE a > = 1 AND b ! = 2", "SELECT a FROM t WHERE a >= 1 AND b != 2"),
-    ("SELECT YEAR ( CURDATE() ) - 1", "SELECT 2020- 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "prepared"),
+    [
+        ("SELECT DISTINCT a FROM t", "SELECT  a FROM t"),
+        ("SELECT count(distinct a), 'distinct' FROM t -- distinct", "SELECT count( a), 'distinct' FROM t -- distinct"),
+        ("SELECT a FROM t WHERE a > = 1 AND b ! = 2", "SELECT a FROM t WHERE a >= 1 AND b != 2"),
+        ("SELECT YEAR ( CURDATE() ) - 1", "SELECT 2020- 1"),
+    ],
+)
 def test_the_test_suite_prepares_both_queries(given: str, prepared: str) -> None:
     """DISTINCT is taken out where it is a word of SQL, gaps in operators are closed, this year is 2020; BIRD changes nothing."""
     assert SUITE.prepare(given) == prepared
@@ -85,15 +88,23 @@ def test_results_and_texts_that_are_no_utf_8(tmp_path: Path) -> None:
     assert error.value.fault.code == "SQL_ERROR"
 
 
-@pytest.mark.parametrize(("query", "code"), [
-    ("", "SQL_ERROR"), ("SELECT nothing FROM t", "SQL_ERROR"), ("SELECT 'open", "SQL_ERROR"), ("SELECT 1; DROP TABLE t", "SQL_NOT_ALLOWED"),
-    ("DELETE FROM t", "SQL_NOT_ALLOWED"), ("PRAGMA table_info(t)", "SQL_NOT_ALLOWED"), ("ATTACH '/etc/passwd' AS p", "SQL_NOT_ALLOWED"),
-    ("WITH a AS (SELECT 1) INSERT INTO t SELECT 'y', 2", "SQL_NOT_ALLOWED"),
-    ("SELECT load_extension('x')", "SQL_ERROR SQL_NOT_ALLOWED"),
-    ("SELECT writefile('/tmp/x', 'y')", "SQL_ERROR SQL_NOT_ALLOWED"),
-    ("WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT max(i) FROM r", "TIMEOUT"),
-    ("WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT i FROM r", "LIMIT TIMEOUT"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("", "SQL_ERROR"),
+        ("SELECT nothing FROM t", "SQL_ERROR"),
+        ("SELECT 'open", "SQL_ERROR"),
+        ("SELECT 1; DROP TABLE t", "SQL_NOT_ALLOWED"),
+        ("DELETE FROM t", "SQL_NOT_ALLOWED"),
+        ("PRAGMA table_info(t)", "SQL_NOT_ALLOWED"),
+        ("ATTACH '/etc/passwd' AS p", "SQL_NOT_ALLOWED"),
+        ("WITH a AS (SELECT 1) INSERT INTO t SELECT 'y', 2", "SQL_NOT_ALLOWED"),
+        ("SELECT load_extension('x')", "SQL_ERROR SQL_NOT_ALLOWED"),
+        ("SELECT writefile('/tmp/x', 'y')", "SQL_ERROR SQL_NOT_ALLOWED"),
+        ("WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT max(i) FROM r", "TIMEOUT"),
+        ("WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT i FROM r", "LIMIT TIMEOUT"),
+    ],
+)
 @pytest.mark.parametrize("evaluator", [BIRD, SUITE], ids=["bird-ex", "test-suite"])
 def test_what_is_refused(query: str, code: str, evaluator: object, tmp_path: Path) -> None:
     """Whatever is no SELECT of this database, and what has no end; the file is as it was."""
@@ -105,15 +116,18 @@ def test_what_is_refused(query: str, code: str, evaluator: object, tmp_path: Pat
     assert Path(place).read_bytes() == before
 
 
-@pytest.mark.parametrize(("query", "terms", "places"), [
-    ("SELECT a FROM t", None, None),
-    ("SELECT a, b FROM t ORDER BY b DESC, a LIMIT 3", ["b", "a"], [1, 0]),
-    ("SELECT a, 'order by' FROM t", None, None),
-    ("SELECT a FROM t WHERE b IN (SELECT b FROM t ORDER BY b LIMIT 2)", None, None),
-    ("SELECT a, sum(b) OVER (ORDER BY c) FROM t", None, None),
-    ("SELECT a, b FROM t ORDER BY 2, max(a, b) ASC", ["2", "max(a, b)"], []),
-    ('SELECT a AS "the a", b FROM t ORDER BY "the a" COLLATE NOCASE DESC NULLS LAST', ['"the a"'], [0]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("query", "terms", "places"),
+    [
+        ("SELECT a FROM t", None, None),
+        ("SELECT a, b FROM t ORDER BY b DESC, a LIMIT 3", ["b", "a"], [1, 0]),
+        ("SELECT a, 'order by' FROM t", None, None),
+        ("SELECT a FROM t WHERE b IN (SELECT b FROM t ORDER BY b LIMIT 2)", None, None),
+        ("SELECT a, sum(b) OVER (ORDER BY c) FROM t", None, None),
+        ("SELECT a, b FROM t ORDER BY 2, max(a, b) ASC", ["2", "max(a, b)"], []),
+        ('SELECT a AS "the a", b FROM t ORDER BY "the a" COLLATE NOCASE DESC NULLS LAST', ['"the a"'], [0]),
+    ],
+)
 def test_the_order_gold_asks_for(query: str, terms: list[str] | None, places: list[int] | None) -> None:
     """The outermost ORDER BY, with the columns of the result that it names."""
     header = ["the a", "b"] if "the a" in query else ["a", "b"]
@@ -121,20 +135,23 @@ def test_the_order_gold_asks_for(query: str, terms: list[str] | None, places: li
     assert order_columns(query, header) == places
 
 
-@pytest.mark.parametrize(("evaluator", "gold", "rows", "submitted", "flip"), [
-    ("bird-ex", "SELECT a, b FROM t", [(1, "x"), (2, "y")], [("x", 1), ("y", 2)], "column order: 2 of"),
-    ("bird-ex", "SELECT a, b FROM t", [(1, "x"), (2, "y")], [("y", 2), ("x", 1)], "column order: 2 of"),
-    ("bird-ex", "SELECT a FROM t", [(1,), (2,)], [(1, "x"), (2, "x")], "more columns: 2 columns"),
-    ("bird-ex", "SELECT a FROM t", [(9.125,), (2,)], [(2,), (9.12,)], "rounding: 1 of"),
-    ("bird-ex", "SELECT a, b FROM t ORDER BY b", [(9.125, 5), (2, 5)], [(2, 5), (9.12, 5)], "rounding: 1 of"),
-    ("bird-ex", "SELECT a FROM t", [(9.125,)], [(9.12,)], "rounding: 1 of"),
-    ("bird-ex", "SELECT a, b FROM t", [(9.125, "x"), (2, "y")], [("x", 9.12), ("y", 2)], "rounding: 2 of"),
-    ("bird-ex", "SELECT a FROM t ORDER BY a", [(1,), (2,)], [(2,), (1,)], "row order: the same rows in another order than gold's"),
-    ("bird-ex", "SELECT a FROM t", [(1,), (1,), (2,)], [(1,), (2,), (2,)], "repeated rows: gold column 1"),
-    ("bird-ex", "SELECT a FROM t", [(1,), (1,), (2,)], [(1,), (2,)], "row count: 2 rows"),
-    ("test-suite", "SELECT a, b FROM t ORDER BY b", [(1, 5), (2, 5)], [(2, 5), (1, 5)], "tie order: the same rows"),
-    ("test-suite", "SELECT a FROM (SELECT a FROM t ORDER BY b)", [(1,), (2,)], [(2,), (1,)], "row order: the same rows"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("evaluator", "gold", "rows", "submitted", "flip"),
+    [
+        ("bird-ex", "SELECT a, b FROM t", [(1, "x"), (2, "y")], [("x", 1), ("y", 2)], "column order: 2 of"),
+        ("bird-ex", "SELECT a, b FROM t", [(1, "x"), (2, "y")], [("y", 2), ("x", 1)], "column order: 2 of"),
+        ("bird-ex", "SELECT a FROM t", [(1,), (2,)], [(1, "x"), (2, "x")], "more columns: 2 columns"),
+        ("bird-ex", "SELECT a FROM t", [(9.125,), (2,)], [(2,), (9.12,)], "rounding: 1 of"),
+        ("bird-ex", "SELECT a, b FROM t ORDER BY b", [(9.125, 5), (2, 5)], [(2, 5), (9.12, 5)], "rounding: 1 of"),
+        ("bird-ex", "SELECT a FROM t", [(9.125,)], [(9.12,)], "rounding: 1 of"),
+        ("bird-ex", "SELECT a, b FROM t", [(9.125, "x"), (2, "y")], [("x", 9.12), ("y", 2)], "rounding: 2 of"),
+        ("bird-ex", "SELECT a FROM t ORDER BY a", [(1,), (2,)], [(2,), (1,)], "row order: the same rows in another order than gold's"),
+        ("bird-ex", "SELECT a FROM t", [(1,), (1,), (2,)], [(1,), (2,), (2,)], "repeated rows: gold column 1"),
+        ("bird-ex", "SELECT a FROM t", [(1,), (1,), (2,)], [(1,), (2,)], "row count: 2 rows"),
+        ("test-suite", "SELECT a, b FROM t ORDER BY b", [(1, 5), (2, 5)], [(2, 5), (1, 5)], "tie order: the same rows"),
+        ("test-suite", "SELECT a FROM (SELECT a FROM t ORDER BY b)", [(1,), (2,)], [(2,), (1,)], "row order: the same rows"),
+    ],
+)
 def test_the_cause_of_a_flip(evaluator: Literal["bird-ex", "test-suite"], gold: str, rows: Rows, submitted: Rows, flip: str) -> None:
     """It names what one of both rules compares and the other does not: the order, the columns, how often a row occurs, rounded numbers."""
 
@@ -284,11 +301,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("name", "answer", "lines"), [
-    ("a", "SELECT n FROM t WHERE n > 1", [" both queries:", "   SELECT n FROM t WHERE n > 0;", "   SELECT n FROM t WHERE n > 1;"]),
-    ("a", "SELECT nope FROM t", [" both queries:", "   SELECT n FROM t WHERE n > 0;", "   SELECT nope FROM t;"]),
-    ("b", "SELECT n FROM t WHERE n > 1", [" the query:", "   -- answer", "   SELECT n FROM t WHERE n > 1;"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "answer", "lines"),
+    [
+        ("a", "SELECT n FROM t WHERE n > 1", [" both queries:", "   SELECT n FROM t WHERE n > 0;", "   SELECT n FROM t WHERE n > 1;"]),
+        ("a", "SELECT nope FROM t", [" both queries:", "   SELECT n FROM t WHERE n > 0;", "   SELECT nope FROM t;"]),
+        ("b", "SELECT n FROM t WHERE n > 1", [" the query:", "   -- answer", "   SELECT n FROM t WHERE n > 1;"]),
+    ],
+)
 def test_explain_and_check_show_the_queries(
     name: str, answer: str, lines: list[str], here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

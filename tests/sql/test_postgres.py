@@ -149,7 +149,10 @@ def test_volatile_functions(postgres: Connection) -> None:
 def test_settings_of_a_role_change_no_result(postgres: Connection) -> None:
     """Digits of floats, escapes in texts, time limits and encodings are this session's own, whatever the server keeps for the role."""
     kept = (
-        *("extra_float_digits = 0", "standard_conforming_strings = off", "statement_timeout = 1", "lock_timeout = 1"),
+        "extra_float_digits = 0",
+        "standard_conforming_strings = off",
+        "statement_timeout = 1",
+        "lock_timeout = 1",
         "client_encoding = latin1",
     )
     role = f"ALTER ROLE {postgres_server.READER}"
@@ -318,11 +321,15 @@ def test_roles_and_connections_that_are_refused(postgres: Connection) -> None:
         open_session(postgres, LIMITS)
 
 
-@pytest.mark.parametrize(("change", "cause"), [
-    ({"password": "wrong-one"}, "refuses the login check `user` and `password`"),
-    ({"user": "nobody9"}, "refuses the login check `user`"), ({"port": 1}, "no server answers check `host` and `port`"),
-    ({"host": "nowhere.invalid"}, "no server answers check `host`"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        ({"password": "wrong-one"}, "refuses the login check `user` and `password`"),
+        ({"user": "nobody9"}, "refuses the login check `user`"),
+        ({"port": 1}, "no server answers check `host` and `port`"),
+        ({"host": "nowhere.invalid"}, "no server answers check `host`"),
+    ],
+)
 def test_a_login_that_fails(postgres: Connection, change: dict[str, Any], cause: str) -> None:
     """The message says why and names what to look at, and no value of the connection."""
     broken = replace(postgres, options={**postgres.options, **change})

@@ -91,10 +91,12 @@ def test_a_service_that_is_ill(stub: Stub, tmp_path: Path) -> None:
     """What ends in an error of the service or the account is asked once more; if it ends so again, it is unscored, as at HTTP 500."""
     words = made_lite(tmp_path, f"bq: {{engine: bigquery, project: p, endpoint: '{stub.url}', prefix: q}}\n")
     for failures, code, expected in (
-        ([501], 0, {("scored", None, 1), ("scored", None, 0)}), ([501] * 4, 4, {("unscored", "NEEDS_CONNECTION", None)}),
-        ([403] * 4, 4, {("unscored", "NEEDS_CONNECTION", None)}), ([401] * 4, 4, {("unscored", "NEEDS_CONNECTION", None)}),
+        ([501], 0, {("scored", None, 1), ("scored", None, 0)}),
+        ([501] * 4, 4, {("unscored", "NEEDS_CONNECTION", None)}),
+        ([403] * 4, 4, {("unscored", "NEEDS_CONNECTION", None)}),
+        ([401] * 4, 4, {("unscored", "NEEDS_CONNECTION", None)}),
         ([500] * 1000, 4, {("unscored", "NEEDS_CONNECTION", None)}),
-    ):  # fmt: skip
+    ):
         stub.requests.clear()
         stub.failures = list(failures)
         assert main([*words, "--limit", "seconds=2", "-q"]) == code

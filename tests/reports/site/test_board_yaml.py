@@ -26,7 +26,8 @@ WRONG = {
     "title: x\ncloses: 2026-13-45": (2, "closes must be a day or a moment, found '2026-13-45'"),
     "opens: 2026-11-30\ncloses: 2026-11-01": (2, "closes at 2026-11-02 00:00 UTC, before it opens at 2026-11-30 00:00 UTC"),
     "opens: 2026-11-02T00:00+00:00\ncloses: 2026-11-01": (2, "closes at 2026-11-02 00:00 UTC, before it opens at 2026-11-02 00:00 UTC"),
-    "closes: [1]": (1, "closes must be a day or a moment"), "phases: 3": (1, "phases must be a list"),
+    "closes: [1]": (1, "closes must be a day or a moment"),
+    "phases: 3": (1, "phases must be a list"),
     "phases:\n- {opens: 2026-11-01, closes: 2026-11-09}\n- {opens: 2026-11-05}": (3, "a phase begins before the one above it has closed"),
     "phases:\n- {opens: 2026-11-01}\n- {opens: 2026-11-05}": (3, "a phase begins before the one above it has closed"),
     "phases:\n- {closes: 2026-11-01}\n- {closes: 2026-11-05}": (3, "a phase begins before the one above it has closed"),
@@ -44,10 +45,13 @@ WRONG = {
     "title: x\nhidden: half": (2, "hidden: half needs a close"),
     "reveal: everything": (1, "reveal must be one of none, status"),
     "feedback: everything": (1, "feedback must be one of none, status"),
-    "seed: x": (1, "seed must be a whole number"), "url: javascript:alert(1)": (1, "url must be an address"),
-    "titel: x": (1, "unknown key 'titel'"), "title: x\ntitle: y": (2, "the key 'title' is repeated"), "- a": (1, "not a mapping"),
+    "seed: x": (1, "seed must be a whole number"),
+    "url: javascript:alert(1)": (1, "url must be an address"),
+    "titel: x": (1, "unknown key 'titel'"),
+    "title: x\ntitle: y": (2, "the key 'title' is repeated"),
+    "- a": (1, "not a mapping"),
     "title: x: y": (1, "not valid YAML"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", WRONG)
@@ -199,11 +203,16 @@ def test_a_receipt_fits_its_submission_and_gold(receipt: Path, capsys: pytest.Ca
         assert "is no receipt" in said("verify", str(receipt), code=2)
 
 
-@pytest.mark.parametrize(("field", "value", "named"), [
-    ("score", 1.0, "scored again"), ("root", "0" * 64, "scored again"), ("n_instances", 9, "scored again"),
-    ("submission_hash", "0" * 32, "submission"),
-    ("signature", "evalsuite:0.1.0|rules:strict|gold:000000000000", "scored under"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "value", "named"),
+    [
+        ("score", 1.0, "scored again"),
+        ("root", "0" * 64, "scored again"),
+        ("n_instances", 9, "scored again"),
+        ("submission_hash", "0" * 32, "submission"),
+        ("signature", "evalsuite:0.1.0|rules:strict|gold:000000000000", "scored under"),
+    ],
+)
 def test_what_was_changed_in_it_is_named(receipt: Path, field: str, value: Any, named: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 1 with the finding that does not fit."""
     receipt.write_text(json.dumps({**json.loads(receipt.read_text()), field: value}))

@@ -90,16 +90,20 @@ def test_movement_since_a_day_a_file_and_last(place: Path, build: Callable[..., 
     assert "dora" not in (place / "site/archive/2026-11-20.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("more", "said"), [
-    (["--since", "2020-01-01"], "has no board of that day or before"),
-    (["--since", "nowhere"], "no day, no board and no site"),
-    (["--since", "gold/toy_eval.jsonl"], "no board that `evalsuite leaderboard` wrote"),
-    (["--private", "site/private"], "the private folder is in the site"),
-    (["--reveal", "all"], "--reveal cannot be 'all'"),
-    (["--board", "none.yaml"], "none.yaml: the file cannot be read"),
-    (["--site", "."], "cannot be a site"), (["--site", "gold/toy_eval.jsonl"], "cannot be a site"),
-    (["--site", "pages"], "contains pages that evalsuite did not write"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--since", "2020-01-01"], "has no board of that day or before"),
+        (["--since", "nowhere"], "no day, no board and no site"),
+        (["--since", "gold/toy_eval.jsonl"], "no board that `evalsuite leaderboard` wrote"),
+        (["--private", "site/private"], "the private folder is in the site"),
+        (["--reveal", "all"], "--reveal cannot be 'all'"),
+        (["--board", "none.yaml"], "none.yaml: the file cannot be read"),
+        (["--site", "."], "cannot be a site"),
+        (["--site", "gold/toy_eval.jsonl"], "cannot be a site"),
+        (["--site", "pages"], "contains pages that evalsuite did not write"),
+    ],
+)
 def test_what_cannot_be_meant_is_said_before_anything_is_scored(more: list[str], said: str, place: Path, build: Callable[..., str]) -> None:
     """Exit code 2 with the reason, and no run is saved."""
     (place / "pages").mkdir()

@@ -36,8 +36,11 @@ def test_a_foreign_host_is_refused(address: str, host: str) -> None:
 def test_faults_of_pages_are_pages_and_nothing_is_loaded(address: str) -> None:
     """404 and 422 are pages; every page loads the viewer's own files alone, and no other address of this machine answers."""
     faults = (
-        *(("/nope", 404, "no such page"), ("/runs/none", 404, "no finished run"), ("/compare?run_ids=a", 422, "choose")),
-        *(("/?sort=updated_at", 422, "cannot sort"), ("/static/../app.py", 404, "")),
+        ("/nope", 404, "no such page"),
+        ("/runs/none", 404, "no finished run"),
+        ("/compare?run_ids=a", 422, "choose"),
+        ("/?sort=updated_at", 422, "cannot sort"),
+        ("/static/../app.py", 404, ""),
     )
     for path, status, words in faults:
         answer = ask(address, path)
@@ -258,14 +261,23 @@ def test_a_bad_query_is_a_422(address: str, query: str) -> None:
     assert (answer.status, fault(answer)["hint"] != "") == (422, True)
 
 
-@pytest.mark.parametrize(("path", "status"), [
-    (f"/test_suites/{NOBODY}", 404), (f"/test_suites/{NOBODY}/runs", 404), (f"/test_suites/{NOBODY}/runs/summary", 404),
-    (f"/test_suites/{NOBODY}/runs/{NOBODY}", 404), (f"/test_suites/{NOBODY}/leaderboard", 404), ("/test_suites/..%2e", 422),
-    ("/test_suites/a%00b", 422), ("/test_suites/a%20b", 422), (f"/compare?run_ids={NOBODY}&run_ids=other", 404),
-    ("/compare?run_ids=a", 422),
-    ("/compare?run_ids=a&run_ids=b&run_ids=c&run_ids=d&run_ids=e", 422),
-    ("/elsewhere", 404),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        (f"/test_suites/{NOBODY}", 404),
+        (f"/test_suites/{NOBODY}/runs", 404),
+        (f"/test_suites/{NOBODY}/runs/summary", 404),
+        (f"/test_suites/{NOBODY}/runs/{NOBODY}", 404),
+        (f"/test_suites/{NOBODY}/leaderboard", 404),
+        ("/test_suites/..%2e", 422),
+        ("/test_suites/a%00b", 422),
+        ("/test_suites/a%20b", 422),
+        (f"/compare?run_ids={NOBODY}&run_ids=other", 404),
+        ("/compare?run_ids=a", 422),
+        ("/compare?run_ids=a&run_ids=b&run_ids=c&run_ids=d&run_ids=e", 422),
+        ("/elsewhere", 404),
+    ],
+)
 def test_what_is_not_there_is_a_404_and_what_is_no_id_a_422(address: str, path: str, status: int) -> None:
     """Never an empty 200, and the body says what is wrong."""
     for prefix in PREFIXES:

@@ -129,10 +129,19 @@ def _called_sqlite(connection: Any) -> list[str]:
 
 
 _DUCKDB_VALUES = {
-    "VARCHAR": "'a'", "BLOB": "'a'::BLOB", "BOOLEAN": "true", "DATE": "DATE '2024-02-29'", "TIME": "TIME '10:00:00'",
-    "INTERVAL": "INTERVAL 1 DAY", "JSON": "'{\"a\": [1, 2]}'::JSON", "LAMBDA": "lambda x: x", "BIT": "'101'::BIT",
-    "UUID": "'00000000-0000-0000-0000-000000000001'::UUID", "MAP": "MAP {'a': 1}", "STRUCT": "{'a': 1}",
-}  # fmt: skip
+    "VARCHAR": "'a'",
+    "BLOB": "'a'::BLOB",
+    "BOOLEAN": "true",
+    "DATE": "DATE '2024-02-29'",
+    "TIME": "TIME '10:00:00'",
+    "INTERVAL": "INTERVAL 1 DAY",
+    "JSON": "'{\"a\": [1, 2]}'::JSON",
+    "LAMBDA": "lambda x: x",
+    "BIT": "'101'::BIT",
+    "UUID": "'00000000-0000-0000-0000-000000000001'::UUID",
+    "MAP": "MAP {'a': 1}",
+    "STRUCT": "{'a': 1}",
+}
 # What reads files, secrets or the network, waits, writes, or takes an address in memory.
 _DUCKDB_NOT = re.compile(
     r"(?:read|parquet|parse_duckdb)_|glob$|.*_scan|arrow_scan|sniff_csv|duckdb_(?:secrets|extension)|which_secret|.*external_resource"
@@ -167,12 +176,20 @@ def _duckdb_value(type_: str) -> str:
 
 
 _POSTGRES_VALUES = {
-    "text": "'a'", "name": "'a'", "json": "'{\"a\": [1, 2]}'", "jsonb": "'{\"a\": [1, 2]}'", "date": "'2024-02-29'",
-    "timestamp without time zone": "'2024-02-29 10:00'", "timestamp with time zone": "'2024-02-29 10:00+00'", "interval": "'1 day'",
-    "boolean": "'true'", "regclass": "'sale'",
+    "text": "'a'",
+    "name": "'a'",
+    "json": "'{\"a\": [1, 2]}'",
+    "jsonb": "'{\"a\": [1, 2]}'",
+    "date": "'2024-02-29'",
+    "timestamp without time zone": "'2024-02-29 10:00'",
+    "timestamp with time zone": "'2024-02-29 10:00+00'",
+    "interval": "'1 day'",
+    "boolean": "'true'",
+    "regclass": "'sale'",
     **dict.fromkeys(("integer", "bigint", "smallint", "numeric", "double precision", "real"), "'2'"),
-    **dict.fromkeys(("integer[]", "numeric[]"), "'{1,2}'"), **dict.fromkeys(("tsquery", "tsvector"), "'a'"),
-}  # fmt: skip
+    **dict.fromkeys(("integer[]", "numeric[]"), "'{1,2}'"),
+    **dict.fromkeys(("tsquery", "tsvector"), "'a'"),
+}
 _POSTGRES = """SELECT DISTINCT p.oid, proname, prokind, proretset, ARRAY(SELECT format_type(t, NULL) FROM unnest(proargtypes) AS t)
 FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = pronamespace
 WHERE nspname = 'pg_catalog' AND (provolatile <> 'v' OR proname = ANY(%s)) AND provariadic = 0

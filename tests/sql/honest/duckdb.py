@@ -22,7 +22,9 @@ FORMS = Forms(
         "d": ["(({d} - INTERVAL 1 DAY)::DATE)", "(date_trunc('month', {d})::DATE)", "last_day({d})"],
         "b": ["({b} OR {b})", "({b} AND {n} > 1)", "starts_with({t}, 'n')", "list_contains({l}, 2)", "regexp_matches({t}, '^[a-t]')"],
         "l": [
-            *("list_transform({l}, lambda x: x + 1)", "list_filter({l}, lambda x: x > 1)", "[x * 2 for x in {l} if x > 0]"),
+            "list_transform({l}, lambda x: x + 1)",
+            "list_filter({l}, lambda x: x > 1)",
+            "[x * 2 for x in {l} if x > 0]",
             "list_sort({l})",
         ],
     },

@@ -124,7 +124,8 @@ FORMS = Forms(
         *("pg_attribute", "pg_collation"),
     ],
     shapes=[
-        *("TABLE sale", "TABLE sale ORDER BY id LIMIT {i2}"),
+        "TABLE sale",
+        "TABLE sale ORDER BY id LIMIT {i2}",
         "SELECT s.id, x.n FROM sale AS s, LATERAL (SELECT s.qty + {i2} AS n) AS x",
         "SELECT s.id, x.* FROM sale AS s LEFT JOIN LATERAL (SELECT worth FROM rate WHERE thing = s.product LIMIT {i2}) AS x ON true",
         "SELECT region, product, grouping(region) AS g, {agg} AS a FROM sale GROUP BY GROUPING SETS ((region, product), (region), ())",
