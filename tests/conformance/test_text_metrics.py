@@ -84,9 +84,14 @@ def flagged(name: str, case: Case, **options: Any) -> Any:
 
 
 def unit_testing(case: Case) -> Any:
-    """Pass or fail in a fresh process; what fails for its time need not have all of it."""
+    """Pass or fail in a fresh process; what fails for its time need not have all of it. On a busy machine it may be unjudged: once more."""
     seconds = case["params"]["timeout_s"] if is_full() or case["expected"]["score"] else 0.5
-    return flagged("python_unit_testing", case, timeout_seconds=seconds, allow_programs=True)
+    for patience in (1, 2, 4, 8, 16):
+        metric = get_metric("python_unit_testing", timeout_seconds=patience * seconds, allow_programs=True)
+        found = metric.detailed_evaluate(case["prediction"], case["references"])
+        if "category" in found.details:
+            break
+    return {"score": found.value, "category": found.details["category"]}
 
 
 STD = {"std_sample": "std"}
