@@ -143,12 +143,13 @@ CHECKS: list[tuple[str, Callable[[Said, re.Match[str]], str]]] = [
     (rf"part of a word: (?P<text>{QUOTED}) occurs only inside (?P<word>{QUOTED})", part_of_a_word),
     (rf"no number within \S+ of gold (?P<gold>{NUMBER}): closest is (?P<nearest>{NUMBER})", no_number_near),
     (r"(?P<n>\d+) numbers in the answer, this gold takes exactly one: .*", too_many),
-    (r"no number in the answer", no_number), (rf"contains (?P<gold>{NUMBER})", names_gold),
+    (r"no number in the answer", no_number),
+    (rf"contains (?P<gold>{NUMBER})", names_gold),
     (rf"gold (?P<gold>{NUMBER}) is missing: closest is (?P<shown>\S+)", says_number),
     (rf"gold (?P<gold>{NUMBER}) occurs only as context, next to too many other numbers: (?P<shown>\S+)", says_number),
     (rf"(?:sign|percent form): the answer contains (?P<shown>\S+), gold is (?P<gold>{NUMBER})", says_number),
     (r"hedged: found (?P<n>\d+) different numbers, (?:one was|at most \d+ were) expected: (?P<listed>.*)", hedged),
-]  # fmt: skip
+]
 
 
 def untrue_of_answer(said: Said) -> str:

@@ -113,11 +113,13 @@ READABLE = unless(p.golds_readable, "gold is not readable")
 REFUSED: dict[str, Exempt] = {
     **dict.fromkeys(("ans_hedge_many", "dup_rows", "missing_rows", "db_dup_rows", "db_missing_rows"), never),
     **dict.fromkeys(("db_nulls", "db_perturb_far", "db_empty_table"), never),
-    "break_row_assoc": ROWS_CHANGE, "replace_row_by_dup": ROWS_CHANGE, **dict.fromkeys(("null_to_zero", "null_to_false"), NULL_LOST),
+    "break_row_assoc": ROWS_CHANGE,
+    "replace_row_by_dup": ROWS_CHANGE,
+    **dict.fromkeys(("null_to_zero", "null_to_false"), NULL_LOST),
     **dict.fromkeys(("int_plus_one", "num_to_zero", "negate_one", "bigint_plus1"), CELL_CHANGES),
     "ragged_all_long": where_tables(says="gold has no row", when=lambda pair: pair.gold.n_rows > 0),
     "ans_negated": unless(p.sign_matters, "a gold is 0 or another's opposite"),
-}  # fmt: skip
+}
 ACCEPTED: dict[str, Exempt] = {
     **dict.fromkeys(
         ("exact_copy", "shuffle_cols", "rename_headers", "extra_cols", "index_col", "float_trailing_zeros", "bom", "crlf"), never
@@ -125,10 +127,13 @@ ACCEPTED: dict[str, Exempt] = {
     **dict.fromkeys(("quote_all", "sci_notation", "db_rewritten", "db_shuffle_cols", "db_extra_table", "db_upper_table"), never),
     **dict.fromkeys(("db_exact_copy", "ans_exact", "ans_sentence", "ans_thousands", "s_ans_bold", "ans_newlines", "ans_plus"), never),
     "ans_json_number": unless(p.one_is_enough, "several golds are needed"),
-    "plus_sign": NO_ZEROS, "int_to_float": NO_ZEROS, **dict.fromkeys(("currency", "thousands_sep"), NO_ZEROS),
-    "combo_float_shuffle": either(NO_ZEROS, ANY_ORDER), "shuffle_rows": ANY_ORDER,
+    "plus_sign": NO_ZEROS,
+    "int_to_float": NO_ZEROS,
+    **dict.fromkeys(("currency", "thousands_sep"), NO_ZEROS),
+    "combo_float_shuffle": either(NO_ZEROS, ANY_ORDER),
+    "shuffle_rows": ANY_ORDER,
     **dict.fromkeys(("null_to_NaN", "null_to_NULL", "null_to_None", "null_to_NA_text"), READABLE),
-}  # fmt: skip
+}
 
 
 def judged(name: str, rules: dict[str, Exempt], value: float) -> tuple[list[tuple[object, ...]], Counter[str]]:

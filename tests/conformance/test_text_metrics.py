@@ -103,8 +103,12 @@ OURS: dict[str, Callable[[Case], Any]] = {
     "arthur_exact_match": lambda case: flagged("exact_match", case, variant="arthur", ignore_case=not case["params"]["case_sensitive"]),
     "bertscore_greedy": bertscore_greedy,
     "bleu_corpus": lambda case: {"score": of_corpus("bleu")(case).value, **of_corpus("bleu")(case).details},
-    "bleu_sentence": with_details("bleu"), "chrf_corpus": lambda case: of_corpus("chrf")(case).value, "chrf_sentence": value("chrf"),
-    "composite": composite, "exact_match": value("exact_match"), "f1": value("f1"),
+    "bleu_sentence": with_details("bleu"),
+    "chrf_corpus": lambda case: of_corpus("chrf")(case).value,
+    "chrf_sentence": value("chrf"),
+    "composite": composite,
+    "exact_match": value("exact_match"),
+    "f1": value("f1"),
     "jaro_winkler": lambda case: {"jaro": measured(case, "jaro_winkler").details["jaro"], "jaro_winkler": value("jaro_winkler")(case)},
     "levenshtein": lambda case: {
         "distance": measured(case, "levenshtein_distance").value,
@@ -112,15 +116,20 @@ OURS: dict[str, Callable[[Case], Any]] = {
         "normalized_similarity": measured(case, "levenshtein").value,
         "indel_ratio": measured(case, "levenshtein", edits="indel").value,
     },
-    "pass_at_k": value("pass_at_k"), "python_unit_testing": unit_testing,
+    "pass_at_k": value("pass_at_k"),
+    "python_unit_testing": unit_testing,
     # The upstream score alone, or the score with its counts.
     "readability": lambda case: (value if case["params"]["variant"] == "upstream" else with_details)("readability")(case),
     "rouge": lambda case: {kind: dict(measured(case, kind).details) for kind in ("rouge1", "rouge2", "rougeL", "rougeLsum")},
-    "specificity": value("specificity"), "specificity_vague": lambda case: vague(case["prediction"]),
-    "specificity_wordfreq": lambda case: rare(case["prediction"]), "squad_em": value("exact_match", variant="squad"),
-    "squad_f1": value("f1", variant="squad"), "ter_corpus": lambda case: of_corpus("ter")(case).value, "ter_sentence": value("ter"),
+    "specificity": value("specificity"),
+    "specificity_vague": lambda case: vague(case["prediction"]),
+    "specificity_wordfreq": lambda case: rare(case["prediction"]),
+    "squad_em": value("exact_match", variant="squad"),
+    "squad_f1": value("f1", variant="squad"),
+    "ter_corpus": lambda case: of_corpus("ter")(case).value,
+    "ter_sentence": value("ter"),
     "word_count_match": value("word_count_match"),
-}  # fmt: skip
+}
 
 
 # Of these a part is replayed in the line, of all others every case.

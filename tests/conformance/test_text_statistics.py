@@ -163,13 +163,18 @@ ANSWERS: dict[str, Callable[[Case], Any]] = {
     "fleiss_kappa": lambda case: fleiss_kappa(case["prediction"]).value,
     "krippendorff_alpha": lambda case: krippendorff_alpha(case["prediction"], **case["params"]).value,
     "mcnemar": lambda case: {name: mcnemar_counts(case["prediction"][0][1], case["prediction"][1][0])[name] for name in case["expected"]},
-    "mean_ci": of_mean, "multiple_testing": of_family, "paginate": lambda case: of_page(**case["params"]),
-    "paired_sample_size": of_sample_size, "paired_t": of_paired_t,
+    "mean_ci": of_mean,
+    "multiple_testing": of_family,
+    "paginate": lambda case: of_page(**case["params"]),
+    "paired_sample_size": of_sample_size,
+    "paired_t": of_paired_t,
     "pass_at_k": lambda case: pass_at_k(case["prediction"]["n"], case["prediction"]["c"], case["params"]["k"]),
     "permutation_paired": lambda case: of_test(sign_flip, case, ("alternative",), mean_diff="difference"),
-    "proportion_ci": of_proportion, "rank_correlation": of_rank_correlation, "run_summary": of_run_summary,
+    "proportion_ci": of_proportion,
+    "rank_correlation": of_rank_correlation,
+    "run_summary": of_run_summary,
     "wilcoxon": lambda case: of_test(wilcoxon, case, case["params"], statistic="statistic"),
-}  # fmt: skip
+}
 # Of these a part is replayed in the line.
 DEAR = {"bootstrap_ci", "multiple_testing"}
 

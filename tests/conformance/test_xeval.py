@@ -160,9 +160,15 @@ def annotated(given: dict[str, Any]) -> Any:
 
 def as_recorded(node: SchemaNode) -> dict[str, Any]:
     return {
-        "path": node.path, "type": node.json_type, "cmp": list(node.comparator), "tr": [list(entry) for entry in node.transforms],
-        "skip": node.skip, "align": node.align, "allowed": node.allowed_types, "children": [as_recorded(child) for child in node.children],
-    }  # fmt: skip
+        "path": node.path,
+        "type": node.json_type,
+        "cmp": list(node.comparator),
+        "tr": [list(entry) for entry in node.transforms],
+        "skip": node.skip,
+        "align": node.align,
+        "allowed": node.allowed_types,
+        "children": [as_recorded(child) for child in node.children],
+    }
 
 
 def compared(given: dict[str, Any]) -> Any:

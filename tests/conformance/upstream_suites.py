@@ -16,15 +16,20 @@ HEAD = "e12c5f1e6550a5df88995520c3bf00bbe7bad2d2"
 # The original suite was taken out of the repository later.
 COMMITS: Mapping[str, str] = {"original": "db1d8e1b4c054b8f36d72e118ec2ef62e2f2b9ac", "lite": HEAD, "snow": HEAD, "dbt": HEAD}
 SUITES: Mapping[str, str] = {
-    "original": "spider2/evaluation_suite", "lite": "spider2-lite/evaluation_suite", "snow": "spider2-snow/evaluation_suite",
+    "original": "spider2/evaluation_suite",
+    "lite": "spider2-lite/evaluation_suite",
+    "snow": "spider2-snow/evaluation_suite",
     "dbt": "spider2-dbt/evaluation_suite",
-}  # fmt: skip
+}
 # Clients of databases and a progress bar: nothing is asked of them here.
 _STUBS = {
-    "tqdm.py": "def tqdm(items=(), **_):\n    return items\n", "google/__init__.py": "", "google/cloud/__init__.py": "",
-    "google/cloud/bigquery.py": "", "snowflake/__init__.py": "",
+    "tqdm.py": "def tqdm(items=(), **_):\n    return items\n",
+    "google/__init__.py": "",
+    "google/cloud/__init__.py": "",
+    "google/cloud/bigquery.py": "",
+    "snowflake/__init__.py": "",
     "snowflake/connector.py": "class errors:\n    class ProgrammingError(Exception):\n        pass\n",
-}  # fmt: skip
+}
 
 
 def extract(layout: str, folder: Path, *below: str) -> None:

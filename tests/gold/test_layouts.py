@@ -140,15 +140,21 @@ def test_the_hash_covers_the_answer_files(tmp_path: Path) -> None:
 
 
 ENTRIES: dict[str, dict[str, object]] = {
-    "null": {}, "flat": {"condition_cols": [1]}, "first": {"condition_cols": [0, 1]}, "few": {"condition_cols": [[0]]},
+    "null": {},
+    "flat": {"condition_cols": [1]},
+    "first": {"condition_cols": [0, 1]},
+    "few": {"condition_cols": [[0]]},
     "lost": {"temporal": True},
-}  # fmt: skip
+}
 TABLES = {"null.csv": "n\n1\n\n", "flat_a.csv": CITIES, "flat_b.csv": "a,b\nu,7\nv,8\n", "first_a.csv": CITIES}
 TABLES |= {"null.csv": 'n,m\n1,a\n,b\n', "few_a.csv": CITIES, "few_b.csv": "a\n5\n"}  # fmt: skip
 ANSWERS = {
-    "null.csv": "n,m\n1,a\n0,b\n", "flat.csv": "x\n8\n7\n", "first.csv": "c\nRome\nOslo\n", "few.csv": "q\nOslo\nRome\n",
+    "null.csv": "n,m\n1,a\n0,b\n",
+    "flat.csv": "x\n8\n7\n",
+    "first.csv": "c\nRome\nOslo\n",
+    "few.csv": "q\nOslo\nRome\n",
     "lost.csv": "a\n1\n",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("layout", ["lite", "snow"])

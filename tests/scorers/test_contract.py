@@ -25,10 +25,17 @@ from tests.duckdb_files import opened
 from tests.properties import LETTERS, examples
 
 JUNK = {
-    "empty": b"", "one line end": b"\n", "NUL": b"\0" * 64, "not UTF-8": b"a,b\n\xff\xfe,1\n", "quote left open": b'a,b\n"1,2\n',
-    "ragged": b"a,b\n1,2,3,4\n5\n", "only a header": b"a,b\n", "magic of DuckDB and no more": b"\0" * 8 + b"DUCK" + b"\0" * 200,
-    "magic of gzip": b"\x1f\x8b\x08\x00rest", "JSON": b'{"a": [1, 2, {"b": null}]}',
-}  # fmt: skip
+    "empty": b"",
+    "one line end": b"\n",
+    "NUL": b"\0" * 64,
+    "not UTF-8": b"a,b\n\xff\xfe,1\n",
+    "quote left open": b'a,b\n"1,2\n',
+    "ragged": b"a,b\n1,2,3,4\n5\n",
+    "only a header": b"a,b\n",
+    "magic of DuckDB and no more": b"\0" * 8 + b"DUCK" + b"\0" * 200,
+    "magic of gzip": b"\x1f\x8b\x08\x00rest",
+    "JSON": b'{"a": [1, 2, {"b": null}]}',
+}
 
 
 def csv_file(folder: Path) -> Path:
@@ -64,9 +71,12 @@ OF_ONE_FILE = ("condition_cols", "condition_tabs", "ignore_order", "ignore_order
 RUNS_CODE = ("python_unit_testing", "pass_at_k")
 # What a scorer reads -> how to make one answer that is gold itself.
 GOLD: dict[str, Callable[[Path], Any]] = {
-    "text": lambda _: "17.5", "table": csv_file, "tables": lambda folder: [csv_file(folder), csv_file(folder)], "database": database,
+    "text": lambda _: "17.5",
+    "table": csv_file,
+    "tables": lambda folder: [csv_file(folder), csv_file(folder)],
+    "database": database,
     "query": lambda folder: "SELECT day FROM sale" if sqlite(folder).exists() else "",
-}  # fmt: skip
+}
 
 
 def as_parameter(value: Any) -> Any:
@@ -225,9 +235,11 @@ def read_reply(name: str, data: Any) -> Any:
 
 SAY = {
     "score": lambda name, answer, how: [*said_of(score := SCORERS.load(name).score(answer, **how)), dict(score.details)],
-    "trees": score_tree, "queries": score_query, "problems": check,
+    "trees": score_tree,
+    "queries": score_query,
+    "problems": check,
     "defaults": lambda name: {key: each.default for key, each in SCORERS.load(name).parameters.items()},
-}  # fmt: skip
+}
 SAY |= {"requests": make_requests, "replies": read_reply, "lines": lambda name, data: PROVIDERS[name].load().batches.line(data)}
 
 

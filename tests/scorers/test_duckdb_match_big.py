@@ -20,12 +20,19 @@ from tests.properties import examples
 
 LIMITS = resolve_limits()
 CELLS: dict[str, list[Any]] = {
-    "BIGINT": [0, 1, -1, 10, 100, 2**60 + 1, 10**16], "INTEGER": [0, 1, 10, 2], "UBIGINT": [0, 1, 2**64 - 1],
-    "DOUBLE": [0.0, -0.0, 1.0, 1.005, -1.0, 10.0, 9.995, 1e-5, 1e16, math.nan, math.inf], "FLOAT": [0.0, -0.0, 1.5],
-    "VARCHAR": ["", "a", "A", "nan", "0", "é" * 9], "BOOLEAN": [True, False], "DATE": ["2020-01-01", "1066-10-14", "infinity"],
-    "TIMESTAMP": ["2020-01-01 00:00:00", "2020-01-01 00:00:00.5"], "DECIMAL(10,2)": ["1.10", "-12345.67"],
-    "DECIMAL(18,3)": ["1.100", "1.105", "123456789012345.678"], "HUGEINT": [1, 2**100],
-}  # fmt: skip
+    "BIGINT": [0, 1, -1, 10, 100, 2**60 + 1, 10**16],
+    "INTEGER": [0, 1, 10, 2],
+    "UBIGINT": [0, 1, 2**64 - 1],
+    "DOUBLE": [0.0, -0.0, 1.0, 1.005, -1.0, 10.0, 9.995, 1e-5, 1e16, math.nan, math.inf],
+    "FLOAT": [0.0, -0.0, 1.5],
+    "VARCHAR": ["", "a", "A", "nan", "0", "é" * 9],
+    "BOOLEAN": [True, False],
+    "DATE": ["2020-01-01", "1066-10-14", "infinity"],
+    "TIMESTAMP": ["2020-01-01 00:00:00", "2020-01-01 00:00:00.5"],
+    "DECIMAL(10,2)": ["1.10", "-12345.67"],
+    "DECIMAL(18,3)": ["1.100", "1.105", "123456789012345.678"],
+    "HUGEINT": [1, 2**100],
+}
 
 
 @pytest.fixture(autouse=True)

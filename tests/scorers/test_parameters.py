@@ -27,14 +27,20 @@ OF_SACREBLEU: list[tuple[str, str, str, dict[str, Any]]] = [
     ("bleu", "a cat is here", "the cat is there now", {"smooth_method": "add-k"}),
     ("bleu", "a cat is here", "the cat is there now", {"smooth_method": "none"}),
     ("bleu", "a cat is here", "the cat is there now", {"smooth_method": "floor", "smooth_value": 0.4}),
-    ("bleu", NEAR, LONG, {"max_ngram_order": 2}), ("bleu", NEAR.upper(), LONG, {"lowercase": True}),
-    ("bleu", "a-b c-d", "a-b c d", {"tokenize": "intl"}), ("chrf", NEAR, LONG, {"char_order": 3}), ("chrf", NEAR, LONG, {"word_order": 2}),
-    ("chrf", NEAR, LONG, {"beta": 1}), ("chrf", NEAR, LONG, {"whitespace": True}), ("chrf", "ab", "abcdefgh", {"eps_smoothing": True}),
-    ("chrf", NEAR.upper(), LONG, {"lowercase": True}), ("ter", "the cat, sat.", "the cat sat .", {"normalized": True}),
+    ("bleu", NEAR, LONG, {"max_ngram_order": 2}),
+    ("bleu", NEAR.upper(), LONG, {"lowercase": True}),
+    ("bleu", "a-b c-d", "a-b c d", {"tokenize": "intl"}),
+    ("chrf", NEAR, LONG, {"char_order": 3}),
+    ("chrf", NEAR, LONG, {"word_order": 2}),
+    ("chrf", NEAR, LONG, {"beta": 1}),
+    ("chrf", NEAR, LONG, {"whitespace": True}),
+    ("chrf", "ab", "abcdefgh", {"eps_smoothing": True}),
+    ("chrf", NEAR.upper(), LONG, {"lowercase": True}),
+    ("ter", "the cat, sat.", "the cat sat .", {"normalized": True}),
     ("ter", "the cat, sat", "the cat sat", {"no_punct": True}),
     ("ter", "猫が座る", "猫は座る", {"normalized": True, "asian_support": True}),
     ("ter", "The cat sat", "the cat sat", {"case_sensitive": True}),
-]  # fmt: skip
+]
 THEIRS = {"bleu": sacrebleu.BLEU, "chrf": sacrebleu.CHRF, "ter": sacrebleu.TER}
 
 
@@ -138,8 +144,10 @@ def test_a_file_in_another_form_is_named(header: str, delimiter: str, hint: str)
 
 OF_GOLD = "id,name,active,note\n1,Oslo,True,\n2,Rome,False,x\n"
 DRAWN, LINES, FIRST = (
-    "the file begins like a table drawn with lines", "the file begins like `name = value`", "the first line, which is read",
-)  # fmt: skip
+    "the file begins like a table drawn with lines",
+    "the file begins like `name = value`",
+    "the first line, which is read",
+)
 
 
 @pytest.mark.parametrize(("text", "hint"), [
@@ -278,26 +286,47 @@ NUMBERS = "numbers may be written as 17.5, '17.5', '1,234' or '17.5%'"
 # Scorer, parameters, and (message, hint, number of rules that it blocks) of the problem in them.
 PROBLEMS: list[tuple[str, dict[str, Any], tuple[str, str, int] | None]] = [
     ("table_match", {"gold": ""}, ("gold names no file", "name the gold table, or a list of accepted ones", 2)),
-    ("table_match", {"gold": ["a"], "condition_cols": [[0], [1]]}, ("condition_cols has 2 lists for 1 gold table; the rest is ignored", "",
-        0)),
+    (
+        "table_match",
+        {"gold": ["a"], "condition_cols": [[0], [1]]},
+        ("condition_cols has 2 lists for 1 gold table; the rest is ignored", "", 0),
+    ),
     ("table_match", {"gold": ["a", "b"], "condition_cols": [[0], [1]]}, None),
     ("table_match", {"gold": ["a"], "condition_cols": [[]]}, None),
-    ("table_match", {"gold": ["a", "b"], "ignore_order": [True]},
-        ("ignore_order has 1 value for 2 gold tables; the reference takes any list but [] as true", ORDERS, 0)),
-    ("table_match", {"gold": "a", "ignore_order": [True]},
-        ("ignore_order has 1 value for 1 gold table; the reference takes any list but [] as true", ORDERS, 0)),
+    (
+        "table_match",
+        {"gold": ["a", "b"], "ignore_order": [True]},
+        ("ignore_order has 1 value for 2 gold tables; the reference takes any list but [] as true", ORDERS, 0),
+    ),
+    (
+        "table_match",
+        {"gold": "a", "ignore_order": [True]},
+        ("ignore_order has 1 value for 1 gold table; the reference takes any list but [] as true", ORDERS, 0),
+    ),
     ("table_match", {"gold": ["a", "b"], "ignore_order": [True, False]}, None),
-    ("table_match", {"gold": "a", "order_by": [0, -1]}, ("order_by [0, -1] names no column: gold's columns count from 0",
-        "the columns that gold is ordered by, as [0, 2]", 0)),
-    ("table_match", {"gold": ["a", "b"], "order_by": [[0], [-2]]}, ("order_by [[0], [-2]] names no column: gold's columns count from 0",
-        "the columns that gold is ordered by, as [0, 2]", 0)),
+    (
+        "table_match",
+        {"gold": "a", "order_by": [0, -1]},
+        ("order_by [0, -1] names no column: gold's columns count from 0", "the columns that gold is ordered by, as [0, 2]", 0),
+    ),
+    (
+        "table_match",
+        {"gold": ["a", "b"], "order_by": [[0], [-2]]},
+        ("order_by [[0], [-2]] names no column: gold's columns count from 0", "the columns that gold is ordered by, as [0, 2]", 0),
+    ),
     ("table_match", {"gold": "a", "order_by": [0]}, None),
     ("table_match", {"gold": "a", "condition_cols": 3}, ("condition_cols is 3: the reference fails", COLUMNS, 0)),
-    ("table_match", {"gold": "a", "condition_cols": [[0]]},
-        ("condition_cols cannot be [[0]] for one gold table: the reference takes a flat list for each", COLUMNS, 1)),
+    (
+        "table_match",
+        {"gold": "a", "condition_cols": [[0]]},
+        ("condition_cols cannot be [[0]] for one gold table: the reference takes a flat list for each", COLUMNS, 1),
+    ),
     ("table_match", {"gold": ["a", "b"], "condition_cols": [[0]]}, ("condition_cols contains 1 list for 2 gold tables", COLUMNS, 0)),
-    ("table_match", {"gold": ["a"], "condition_cols": [0, 2], "reference": "lite"},
-        ("the reference takes all columns: of a list for one gold table in a list it reads the first entry alone", "write [[0, 2]]", 0)),
+    (
+        "table_match",
+        {"gold": ["a"], "condition_cols": [0, 2], "reference": "lite"},
+        ("the reference takes all columns: of a list for one gold table in a list it reads the first entry alone", "write [[0, 2]]", 0),
+    ),
     ("table_match", {"gold": ["a"], "condition_cols": [[0, 2]], "reference": "lite"}, None),
     ("table_match", {"gold": "a", "delimiter": "xx"}, ("delimiter 'xx' is not one character between cells", CSV_HINT, 2)),
     ("tables_match", {"gold": ["a"], "delimiter": "xx"}, ("delimiter 'xx' is not one character between cells", CSV_HINT, 2)),
@@ -312,18 +341,24 @@ PROBLEMS: list[tuple[str, dict[str, Any], tuple[str, str, int] | None]] = [
     ("number_match", {"gold": 1, "abs_tol": -1}, (BOUNDED.format("abs_tol", "number_match", "number of at least 0 or null", -1), "", 2)),
     ("number_match", {"gold": 1, "abs_tol": 0, "rel_tol": 1e308, "precision": -308}, None),
     ("number_match", {"gold": 1, "precision": 400}, (BOUNDED.format("precision", "number_match", "integer from -308 to 308", 400), "", 2)),
-    ("table_match", {"gold": "a", "abs_tol": {"a": float("nan")}}, (BOUNDED.format("abs_tol", "table_match", AT_LEAST_0, "{'a': nan}"), "",
-        2)),
+    (
+        "table_match",
+        {"gold": "a", "abs_tol": {"a": float("nan")}},
+        (BOUNDED.format("abs_tol", "table_match", AT_LEAST_0, "{'a': nan}"), "", 2),
+    ),
     ("tables_match", {"gold": ["a"], "rel_tol": float("inf")}, (BOUNDED.format("rel_tol", "tables_match", AT_LEAST_0, "inf"), "", 2)),
     ("duckdb_match", {"gold": "a", "rel_tol": -0.1}, (BOUNDED.format("rel_tol", "duckdb_match", AT_LEAST_0, "-0.1"), "", 2)),
     ("ter", {"gold": "a", "scale": [0, float("inf")]}, (SCALE, '"scale": [0, 100]', 2)),
     ("bleu", {"gold": "a", "max_ngram_order": 0}, ("parameter 'max_ngram_order' of bleu must be integer from 1 to 1000, found 0", "", 2)),
     ("composite", {"gold": "a", "parts": [{"f1": {}, "weight": 10**400}]}, ("weights must be numbers from 0 to 1e+300", "", 2)),
-    ("composite", {"gold": "a", "parts": [{"bleu": {"smooth_value": -1}}]},
-        ("bleu: smooth_value must be number from 0 to 1000 or null, found -1", "", 2)),
+    (
+        "composite",
+        {"gold": "a", "parts": [{"bleu": {"smooth_value": -1}}]},
+        ("bleu: smooth_value must be number from 0 to 1000 or null, found -1", "", 2),
+    ),
     ("sql_match", {"gold": " \0", "database": "x"}, ("gold is empty", "give gold's SQL", 2)),
     ("sql_match", {"gold": "SELECT 1", "database": ""}, ("database is empty", "the name of a folder or file below --databases", 2)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "parameters", "problem"), PROBLEMS)
@@ -438,17 +473,24 @@ def test_gold_of_which_nothing_can_be_compared() -> None:
 
 PARTS = [{"exact_match": {}, "weight": 1}, {"f1": {}, "weight": 3}]
 SCORES: list[tuple[str, str, dict[str, Any], float]] = [
-    ("exact_match", "paris", {"gold": ["Rome", "Paris"], "ignore_case": True}, 1), ("f1", "a big cat", {"gold": "cat"}, 2 / 3),
-    ("bleu", "the cat", {"gold": "the cat"}, 1), ("chrf", "the cat", {"gold": "the cat"}, 1),
-    ("ter", "a b c d", {"gold": "a b c e", "scale": [0, 100]}, 0.75), ("rouge", "a b", {"gold": "a c", "kind": "rouge1"}, 0.5),
-    ("rouge", "b a", {"gold": "a b"}, 0.5), ("levenshtein", "kitten", {"gold": "sitting"}, 4 / 7),
-    ("levenshtein_distance", "kitten", {"gold": "sitting", "scale": [0, 6]}, 0.5), ("jaro_winkler", "same", {"gold": "same"}, 1),
-    ("word_count_match", "one two", {"gold": "a b c d"}, 0.5), ("readability", "Go. Stop now. The cat sat down.", {"scale": [0, 100]}, 1),
-    ("hedging_language", "As an AI language model, I cannot", {}, 0), ("pass_at_k", "x = 2", {"gold": "assert x == 1", "k": 2}, 0),
+    ("exact_match", "paris", {"gold": ["Rome", "Paris"], "ignore_case": True}, 1),
+    ("f1", "a big cat", {"gold": "cat"}, 2 / 3),
+    ("bleu", "the cat", {"gold": "the cat"}, 1),
+    ("chrf", "the cat", {"gold": "the cat"}, 1),
+    ("ter", "a b c d", {"gold": "a b c e", "scale": [0, 100]}, 0.75),
+    ("rouge", "a b", {"gold": "a c", "kind": "rouge1"}, 0.5),
+    ("rouge", "b a", {"gold": "a b"}, 0.5),
+    ("levenshtein", "kitten", {"gold": "sitting"}, 4 / 7),
+    ("levenshtein_distance", "kitten", {"gold": "sitting", "scale": [0, 6]}, 0.5),
+    ("jaro_winkler", "same", {"gold": "same"}, 1),
+    ("word_count_match", "one two", {"gold": "a b c d"}, 0.5),
+    ("readability", "Go. Stop now. The cat sat down.", {"scale": [0, 100]}, 1),
+    ("hedging_language", "As an AI language model, I cannot", {}, 0),
+    ("pass_at_k", "x = 2", {"gold": "assert x == 1", "k": 2}, 0),
     ("composite", "a big cat", {"gold": "cat", "parts": PARTS}, 0.5),
     ("composite", "a big cat", {"gold": "cat", "parts": ["exact_match", {"exact_match": {}}, {"f1": {}, "weight": 6}]}, 0.5),
     ("composite", "a b", {"gold": "a c", "parts": [{"rouge": {"kind": "rouge1"}}]}, 0.5),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("name", [name for name in METRICS if name in SCORERS.bundled])

@@ -280,8 +280,10 @@ def test_what_halves_the_width_does() -> None:
 
 FIRST, SECOND = [1, 2, 3, 4, 5, 3, 2, 1, 4, 5], [1, 3, 3, 5, 5, 2, 2, 1, 3, 4]
 THREE = [
-    [1, 2, 3, 3, 2, 1, 4, 1, 2, None], [1, 2, 3, 3, 2, 2, 4, 1, 2, 5], [None, 3, 3, 3, 2, 3, 4, 2, 2, 5],
-]  # fmt: skip
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5],
+]
 
 
 @pytest.mark.parametrize(("found", "value"), [

@@ -23,8 +23,10 @@ Draw = Callable[[np.random.Generator, int], np.ndarray]
 
 # Bounded scores: a name, how n of them are drawn, and their true mean.
 BOUNDED: dict[str, tuple[Draw, float]] = {
-    "uniform": (lambda rng, n: rng.random(n), 0.5), "at both ends": (lambda rng, n: rng.beta(0.5, 0.5, n), 0.5),
-    "high": (lambda rng, n: rng.beta(5, 1, n), 5 / 6), "low and skewed": (lambda rng, n: rng.beta(0.2, 1, n), 1 / 6),
+    "uniform": (lambda rng, n: rng.random(n), 0.5),
+    "at both ends": (lambda rng, n: rng.beta(0.5, 0.5, n), 0.5),
+    "high": (lambda rng, n: rng.beta(5, 1, n), 5 / 6),
+    "low and skewed": (lambda rng, n: rng.beta(0.2, 1, n), 1 / 6),
     "five grades": (lambda rng, n: rng.choice([0.2, 0.4, 0.6, 0.8, 1.0], n), 0.6),
     "partial credit": (lambda rng, n: rng.choice([0.0, 0.5, 1.0], n, p=[0.2, 0.2, 0.6]), 0.7),
     "half of them 1": (lambda rng, n: np.where(rng.random(n) < 0.5, 1.0, rng.random(n)), 0.75),
@@ -32,7 +34,7 @@ BOUNDED: dict[str, tuple[Draw, float]] = {
     "one of ten half right": (lambda rng, n: np.where(rng.random(n) < 0.9, 0.0, 0.5), 0.05),
     "near 0, few large": (lambda rng, n: rng.beta(0.1, 3, n), 0.1 / 3.1),
     "one of ten 0, others near 1": (lambda rng, n: np.where(rng.random(n) < 0.1, 0.0, 0.9 + 0.1 * rng.random(n)), 0.855),
-}  # fmt: skip
+}
 
 
 def coverage(draw: Draw, truth: float, n: int, *, seed: int = 1) -> float:

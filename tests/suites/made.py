@@ -7,8 +7,12 @@ from evalsuite.reports.test_suite import TestSuite
 INPUTS = ["Capital of France?", "Capital of Italy?", "Capital of Norway?"]
 REFERENCES = ["Paris", "Rome", "Oslo"]
 METADATA = {
-    "model_name": "m", "model_version": "2", "foundation_model": "base", "prompt_template": "Q: {input}", "description": "first try",
-}  # fmt: skip
+    "model_name": "m",
+    "model_version": "2",
+    "foundation_model": "base",
+    "prompt_template": "Q: {input}",
+    "description": "first try",
+}
 
 
 class Frame(dict[str, list[object]]):

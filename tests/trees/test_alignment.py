@@ -299,13 +299,21 @@ def some(items: Any, **align: Any) -> dict[str, Any]:
 
 PART = {"type": "object", "properties": {"k": leaf("string", compare="exact"), "v": leaf("number", compare="numeric")}}
 FIELDS: dict[str, Any] = {
-    "s": leaf("string", compare="exact", weight=2), "n": leaf("number", compare={"numeric": {"tolerance": {"rel": 0.5}}}),
-    "e": leaf("string", compare="edit_distance", threshold=0.5), "u": leaf("string", compare="exact", transform=["lowercase"]),
-    "q": leaf("string", compare="token_f1", weight=0.5), "x": leaf("string", compare="exact", skip=True),
-    "r": leaf("string", compare="exact", required=True), "p": leaf("string", compare="exact", optional=True),
-    "o": {"type": "object", "properties": {"i": leaf("integer", compare="numeric")}}, "l": some(leaf("string", compare="exact")),
-    "b": some(leaf("string", compare="exact"), **BEST), "d": some(PART, **BEST), "f": some(PART, **KEYED), "g": some(PART, **KEYED_OR_BEST),
-}  # fmt: skip
+    "s": leaf("string", compare="exact", weight=2),
+    "n": leaf("number", compare={"numeric": {"tolerance": {"rel": 0.5}}}),
+    "e": leaf("string", compare="edit_distance", threshold=0.5),
+    "u": leaf("string", compare="exact", transform=["lowercase"]),
+    "q": leaf("string", compare="token_f1", weight=0.5),
+    "x": leaf("string", compare="exact", skip=True),
+    "r": leaf("string", compare="exact", required=True),
+    "p": leaf("string", compare="exact", optional=True),
+    "o": {"type": "object", "properties": {"i": leaf("integer", compare="numeric")}},
+    "l": some(leaf("string", compare="exact")),
+    "b": some(leaf("string", compare="exact"), **BEST),
+    "d": some(PART, **BEST),
+    "f": some(PART, **KEYED),
+    "g": some(PART, **KEYED_OR_BEST),
+}
 OWN = {"w": leaf("string", compare="own", weight=3)}
 VALUES: dict[str, Any] = {"string": ["a", "A", "ab", "b", "c", "", "ab c"], "number": [0, 1, 1.5, 2, -1, 3.0], "integer": [0, 1, True, 2]}
 ODD = [None, [], {}, "a", 1, ["a"], {"k": "a"}, [1, {}], True]
@@ -384,8 +392,10 @@ def test_a_column_is_compared_as_each_of_its_pairs(compare: Any, compat: bool) -
 def test_the_order_by_content_ignores_what_the_schema_does() -> None:
     """Two elements have one text if they differ only in the order of keys and of lists without an order, at any depth."""
     part = {
-        "n": some(leaf("string", compare="exact")), "u": some(leaf("string", compare="exact"), **BEST), "e": leaf("array", compare="exact"),
-    }  # fmt: skip
+        "n": some(leaf("string", compare="exact")),
+        "u": some(leaf("string", compare="exact"), **BEST),
+        "e": leaf("array", compare="exact"),
+    }
     part |= {"s": leaf("array", compare="set"), "k": some(PART, **KEYED), "o": {"type": "object", "properties": {"u": some(PART, **BEST)}}}
     node = Scoring({"type": "object", "properties": {"t": some({"type": "object", "properties": part}, **BEST)}}).node.by_key["t"].item
     pairs = [{"k": "a", "v": 1}, {"k": "b", "v": [1, 2]}]
@@ -399,9 +409,21 @@ def test_the_order_by_content_ignores_what_the_schema_does() -> None:
     assert order.text(node, {"o": {"u": pairs}, "u": []}) == order.text(node, {"u": [], "o": {"u": pairs[::-1]}})
     assert order.text(node, {"o": {"u": [{"k": "a", "v": [1, 2]}]}}) != order.text(node, {"o": {"u": [{"k": "a", "v": [2, 1]}]}})
     different = [
-        {}, [], None, "a", 1, True, {"u": None}, {"u": "a"}, {"u": {}}, {"o": []}, {"o": {}}, {"o": {"u": {}}}, {"n": {"a": 1}},
+        {},
+        [],
+        None,
+        "a",
+        1,
+        True,
+        {"u": None},
+        {"u": "a"},
+        {"u": {}},
+        {"o": []},
+        {"o": {}},
+        {"o": {"u": {}}},
+        {"n": {"a": 1}},
         {ANY_OF: [{"u": ["a"]}]},
-    ]  # fmt: skip
+    ]
     assert len({order.text(node, value) for value in different}) == len(different)
 
 

@@ -129,8 +129,10 @@ AT_LEAST, TOLERANCE = "{!r} must be a number of at least 0", "'tolerance' must b
 LIST, LISTS, TEXT = "{!r} must be a list of texts", "'groups' must be a list of lists", "{!r} must be a text"
 LOCALE = "unknown locale 'xx': one of cs, da, de, en, es, fi, fr, it, ja, ko, nb, nl, pl, pt, ru, sv, zh, or with a region"
 UNIT, PATTERN, VALUES = (
-    'unit {!r} must be [factor, unit], such as [201.168, "m"]', "'pattern' is not a pattern", "a list 'values' is needed",
-)  # fmt: skip
+    'unit {!r} must be [factor, unit], such as [201.168, "m"]',
+    "'pattern' is not a pattern",
+    "a list 'values' is needed",
+)
 
 
 @pytest.mark.parametrize(("name", "key", "fine", "wrong", "problem"), [

@@ -56,15 +56,22 @@ def in_gold(check: Callable[..., Any], **options: Any) -> Callable[..., Any]:
 
 # Section of the table -> the function, and whether it makes remarks.
 READ: dict[str, tuple[Callable[..., Any], bool]] = {
-    "parse": (parse, True), "parse compat": (partial(parse, compat=True), True), "resolve": (resolve_schema_references, True),
-    "resolve compat": (partial(resolve_schema_references, compat=True), True), "annotate": (annotate_xeval, True),
-    "annotate types": (partial(annotate_xeval, types=True), True), "annotate compat": (partial(annotate_xeval, compat=True), True),
-    "infer": (infer_schema, True), "infer widen": (partial(infer_schema, widen=True), True), "treeval": (treeval_schema_of, False),
-    "json schema": (as_json_schema, False), "validate": (in_gold(validate_gold), True),
+    "parse": (parse, True),
+    "parse compat": (partial(parse, compat=True), True),
+    "resolve": (resolve_schema_references, True),
+    "resolve compat": (partial(resolve_schema_references, compat=True), True),
+    "annotate": (annotate_xeval, True),
+    "annotate types": (partial(annotate_xeval, types=True), True),
+    "annotate compat": (partial(annotate_xeval, compat=True), True),
+    "infer": (infer_schema, True),
+    "infer widen": (partial(infer_schema, widen=True), True),
+    "treeval": (treeval_schema_of, False),
+    "json schema": (as_json_schema, False),
+    "validate": (in_gold(validate_gold), True),
     "validate strict": (in_gold(validate_gold, id_field="id", warn_missing=False, strict_types=True), True),
     "findings": (in_gold(gold_findings, warn_missing=True), False),
     "findings by id": (in_gold(gold_findings, id_field="id", warn_missing=False, strict_types=True), False),
-}  # fmt: skip
+}
 
 
 def cases(section: str) -> list[list[str]]:
@@ -212,34 +219,55 @@ VAT, ECO = {"rate": 0.19, "name": "VAT"}, {"rate": 0.02, "name": "eco"}
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 GOLD: dict[str, Any] = {
-    "number": "R-2024-17", "issued": "2024-05-17", "paid_at": "2024-06-01T10:30:00Z", "kind": "invoice", "total": "1500.50",
-    "weight": 12.25, "is_open": False, "remark": LONG,
+    "number": "R-2024-17",
+    "issued": "2024-05-17",
+    "paid_at": "2024-06-01T10:30:00Z",
+    "kind": "invoice",
+    "total": "1500.50",
+    "weight": 12.25,
+    "is_open": False,
+    "remark": LONG,
     "lines": [
         {"sku": "A1", "quantity": 3, "unit": "piece", "price": "100.00", "taxes": [VAT, ECO]},
         {"sku": "B2", "quantity": 8, "unit": "hour", "price": 150.0625, "taxes": [{"rate": 0.07, "name": "VAT"}]},
     ],
-}  # fmt: skip
+}
 # A right answer that writes every value in another form.
 RIGHT: dict[str, Any] = {
-    "number": "r-2024-17 ", "issued": "17 May 2024", "paid_at": "1 June 2024 10:30 UTC", "kind": "invoice", "total": 1500.5,
-    "weight": 12.250000000001, "is_open": False, "remark": LONG.upper(),
+    "number": "r-2024-17 ",
+    "issued": "17 May 2024",
+    "paid_at": "1 June 2024 10:30 UTC",
+    "kind": "invoice",
+    "total": 1500.5,
+    "weight": 12.250000000001,
+    "is_open": False,
+    "remark": LONG.upper(),
     "lines": [
         {"sku": "b2", "quantity": 8, "unit": "hour", "price": "150.0625", "taxes": [{"rate": 0.07, "name": "vat"}]},
         {"sku": "A1", "quantity": 3, "unit": "piece", "price": 100, "taxes": [{"rate": 0.02, "name": "ECO"}, VAT]},
     ],
-}  # fmt: skip
+}
 # One wrong value of each kind: its path in the answer, the value, and the schema path of the rows that are then wrong.
 WRONG: dict[str, tuple[tuple[Any, ...], Any, set[str]]] = {
-    "short text": (("number",), "R-2024-71", {"number"}), "date": (("issued",), "2024-05-18", {"issued"}),
-    "ambiguous date": (("issued",), "5/7/2024", {"issued"}), "datetime": (("paid_at",), "2024-06-01T10:31:00Z", {"paid_at"}),
-    "literal": (("kind",), "credit note", {"kind"}), "case of a literal": (("kind",), "Invoice", {"kind"}),
-    "decimal": (("total",), "1500.51", {"total"}), "decimal as a number": (("total",), 1500.49, {"total"}),
-    "float": (("weight",), 12.26, {"weight"}), "boolean": (("is_open",), True, {"is_open"}),
-    "number for a boolean": (("is_open",), 0, {"is_open"}), "null": (("remark",), None, {"remark"}),
-    "long text": (("remark",), LONG.replace("two", "three"), {"remark"}), "integer": (("lines", 0, "quantity"), 9, {"lines[].quantity"}),
-    "enum": (("lines", 0, "unit"), "piece", {"lines[].unit"}), "nested decimal": (("lines", 1, "price"), "100.01", {"lines[].price"}),
-    "nested float": (("lines", 0, "taxes", 0, "rate"), 0.08, {"lines[].taxes[].rate"}), "container": (("lines",), "none", {"lines"}),
-}  # fmt: skip
+    "short text": (("number",), "R-2024-71", {"number"}),
+    "date": (("issued",), "2024-05-18", {"issued"}),
+    "ambiguous date": (("issued",), "5/7/2024", {"issued"}),
+    "datetime": (("paid_at",), "2024-06-01T10:31:00Z", {"paid_at"}),
+    "literal": (("kind",), "credit note", {"kind"}),
+    "case of a literal": (("kind",), "Invoice", {"kind"}),
+    "decimal": (("total",), "1500.51", {"total"}),
+    "decimal as a number": (("total",), 1500.49, {"total"}),
+    "float": (("weight",), 12.26, {"weight"}),
+    "boolean": (("is_open",), True, {"is_open"}),
+    "number for a boolean": (("is_open",), 0, {"is_open"}),
+    "null": (("remark",), None, {"remark"}),
+    "long text": (("remark",), LONG.replace("two", "three"), {"remark"}),
+    "integer": (("lines", 0, "quantity"), 9, {"lines[].quantity"}),
+    "enum": (("lines", 0, "unit"), "piece", {"lines[].unit"}),
+    "nested decimal": (("lines", 1, "price"), "100.01", {"lines[].price"}),
+    "nested float": (("lines", 0, "taxes", 0, "rate"), 0.08, {"lines[].taxes[].rate"}),
+    "container": (("lines",), "none", {"lines"}),
+}
 FORMS: dict[str, Any] = {"pydantic": Invoice, "dataclass": InvoiceFields, "TypedDict": InvoiceDict}
 
 
@@ -388,9 +416,11 @@ def submitted(folder: Path, answers: Mapping[str, Any]) -> Path:
 
 
 IN_SUITE = {
-    "pydantic": "python:models.py:Invoice", "dataclass": "python:models.py:InvoiceFields", "TypedDict": "python:models.py:InvoiceDict",
+    "pydantic": "python:models.py:Invoice",
+    "dataclass": "python:models.py:InvoiceFields",
+    "TypedDict": "python:models.py:InvoiceDict",
     "path": "schema.json",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("scorer", ["tree_match", "tree_score"])

@@ -138,9 +138,12 @@ def test_refused() -> None:
 
 
 SCHEMA = {
-    "s": "string", "n": "number", "c": ["red", "blue"], "o": {"i": "integer", "t": ["string"]},
+    "s": "string",
+    "n": "number",
+    "c": ["red", "blue"],
+    "o": {"i": "integer", "t": ["string"]},
     "l": [{"i": "integer", "s": "string", "o": {"b": "boolean"}, "t": ["integer"], "d": [{"s": "string", "t": ["string"]}]}],
-}  # fmt: skip
+}
 TEXT, NUMBER = st.sampled_from(["", "a", "ab", "b", "ba"]), st.sampled_from([0, 1, 2, 1.5])
 
 
@@ -314,8 +317,10 @@ def test_create_tree_metrics() -> None:
     leaves = {"c": {"d": "exact_match"}}
     both = {"levenshtein", "exact_match"}
     assert create_tree_metrics(schema, leaves, types) == {
-        "a": {"levenshtein"}, "b": {"exact_match"}, "c": {"d": both, "e": {"exact_match"}},
-    }  # fmt: skip
+        "a": {"levenshtein"},
+        "b": {"exact_match"},
+        "c": {"d": both, "e": {"exact_match"}},
+    }
     assert create_tree_metrics(schema, leaves, types, exclusive=True)["c"]["d"] == {"exact_match"}
     with pytest.raises(ValueError, match="reserved"):
         create_tree_metrics({"a": "string"}, {"a": "f1_node"}, types)
@@ -465,8 +470,10 @@ def test_ranges_and_directions_of_metrics() -> None:
     assert calls == [("a", "a"), (1, "a"), (True, "a")]
     assert counted.scores([], []).shape == Levenshtein().scores([], []).shape == (0,)
     assert (counted.matrix([], ["a"]).shape, Levenshtein().matrix([], ["a"]).shape, ExactMatch().matrix(["a"], []).shape) == (
-        (0, 1), (0, 1), (1, 0),
-    )  # fmt: skip
+        (0, 1),
+        (0, 1),
+        (1, 0),
+    )
 
 
 @pytest.mark.parametrize(

@@ -379,13 +379,18 @@ def unrelated(n: int, seed: object) -> Iterator[Case]:
 
 
 _SMALL: dict[str, Callable[[Random], str | None]] = {
-    "region": lambda r: r.choice("NESW"), "channel": lambda r: r.choice(["web", "shop", "phone"]),
+    "region": lambda r: r.choice("NESW"),
+    "channel": lambda r: r.choice(["web", "shop", "phone"]),
     "country": lambda r: r.choice(["Germany", "France", "Spain", "Italy", "Poland", "Norway", "Sweden", "Austria"]),
-    "count": lambda r: str(r.randint(0, 20)), "rank": lambda r: str(r.randint(1, 5)), "amount": lambda r: f"{r.randint(1, 9999) / 100:.2f}",
+    "count": lambda r: str(r.randint(0, 20)),
+    "rank": lambda r: str(r.randint(1, 5)),
+    "amount": lambda r: f"{r.randint(1, 9999) / 100:.2f}",
     "year": lambda r: str(r.randint(2019, 2024)),
     "day": lambda r: f"2024-{r.randint(1, 12):02}-{r.randint(1, 28):02}",
-    "paid": lambda r: r.choice(["true", "false"]), "one": lambda _: "7", "note": lambda r: r.choice([None, "x", "late"]),
-}  # fmt: skip
+    "paid": lambda r: r.choice(["true", "false"]),
+    "one": lambda _: "7",
+    "note": lambda r: r.choice([None, "x", "late"]),
+}
 
 
 def _small_rows(random_: Random, names: Sequence[str], n: int, *, keyed: bool) -> list[list[str | None]]:

@@ -18,8 +18,13 @@ _UNITS = {"whole numbers": 0, "tens": 1, "hundreds": 2, "thousands": 3, "ten tho
 _COUNTS = ("zero", "one", "two", "three", "four", "five", "six")
 _TICKS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 _CUTS = {
-    "second": "%Y-%m-%d %H:%M:%S", "minute": "%Y-%m-%d %H:%M", "hour": "%Y-%m-%d %H", "day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y",
-}  # fmt: skip
+    "second": "%Y-%m-%d %H:%M:%S",
+    "minute": "%Y-%m-%d %H:%M",
+    "hour": "%Y-%m-%d %H",
+    "day": "%Y-%m-%d",
+    "month": "%Y-%m",
+    "year": "%Y",
+}
 _FORMS = {
     "YYYYMMDD": ["%Y%m%d"], "UTC": ["%Y-%m-%d %H:%M:%S UTC"], "ISO text": ["%Y-%m-%d"], "Mon D, YYYY": ["%b %d, %Y"],
     "D Mon YYYY": ["%d %b %Y"], "Month D, YYYY": ["%B %d, %Y"], "D Month YYYY": ["%d %B %Y"],

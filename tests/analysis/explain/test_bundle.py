@@ -91,8 +91,9 @@ CASES = [
     pytest.param(too_few, True, ("wrong", "wrong", ""), marks=pytest.mark.slow),
     (doubled, True, ("wrong", "wrong", "")),
     pytest.param(scaled, False, ("wrong", "wrong", ""), marks=pytest.mark.slow),
-    (other_order, False, ("wrong", "wrong", "")), (nothing, True, ("right", "right", "")),
-]  # fmt: skip
+    (other_order, False, ("wrong", "wrong", "")),
+    (nothing, True, ("right", "right", "")),
+]
 
 
 def made(folder: Path, change: Any, *, ignore_order: bool, n: int = 500) -> tuple[Path, Path]:
@@ -229,10 +230,23 @@ def test_the_pasted_command_gives_the_verdict(tmp_path: Path, capsys: pytest.Cap
 def test_hostile_answers_stay_in_their_fence(answer: str) -> None:
     """No text closes its fence or its heredoc, and what a terminal would obey is never given to be pasted."""
     case = Bundle(
-        instance_id="`x`\n# h", scorer="string_match", reads="text", parameters={"gold": "a"}, tables=(), answer=answer, gold=None,
-        schema=None, official="wrong", strict="wrong", flip="", reason=f"not in {answer}", strict_reason="", sizes=(("words", 3, 1),),
-        n_calls=3, notes=(),
-    )  # fmt: skip
+        instance_id="`x`\n# h",
+        scorer="string_match",
+        reads="text",
+        parameters={"gold": "a"},
+        tables=(),
+        answer=answer,
+        gold=None,
+        schema=None,
+        official="wrong",
+        strict="wrong",
+        flip="",
+        reason=f"not in {answer}",
+        strict_reason="",
+        sizes=(("words", 3, 1),),
+        n_calls=3,
+        notes=(),
+    )
     text = as_markdown(bundle_document(case, files_of(case)))
     assert "\x1b" not in text
     assert "\u202e" not in text

@@ -211,7 +211,8 @@ def _exchanged() -> Rows:
 
 # By what the first column of the table says: gold, the answer and its header.
 PLANTS: dict[str, tuple[Rows, Rows, Sequence[str]]] = {
-    "nothing": (ROWS, ROWS, HEADER), "rows in another order": (ROWS, ROWS[::-1], HEADER),
+    "nothing": (ROWS, ROWS, HEADER),
+    "rows in another order": (ROWS, ROWS[::-1], HEADER),
     "columns in another order": (ROWS, [row[::-1] for row in ROWS], HEADER[::-1]),
     "region W left out": (ROWS, [row for row in ROWS if row[1] != "W"], HEADER),
     "region W too many": ([row for row in ROWS if row[1] != "W"], ROWS, HEADER),
@@ -221,7 +222,8 @@ PLANTS: dict[str, tuple[Rows, Rows, Sequence[str]]] = {
     "the sign turned": (ROWS, _cells(4, lambda cell: f"-{cell}"), HEADER),
     "one amount wrong": (ROWS, _cells(4, lambda cell: f"{float(cell) + 34.4:.2f}", slice(50, 51)), HEADER),
     "9 amounts emptied": (ROWS, _cells(4, lambda _: "", slice(20, 29)), HEADER),
-    "7 rows twice": (ROWS, [*ROWS, *ROWS[40:47]], HEADER), "every row twice": (ROWS, [*ROWS, *ROWS], HEADER),
+    "7 rows twice": (ROWS, [*ROWS, *ROWS[40:47]], HEADER),
+    "every row twice": (ROWS, [*ROWS, *ROWS], HEADER),
     "names in capitals": (ROWS, _cells(2, str.upper), HEADER),
     "dates as DD.MM.YYYY": (ROWS, _day(lambda day: f"{day:%d.%m.%Y}"), HEADER),
     "dates one day late": (ROWS, _day(lambda day: (day + timedelta(days=1)).isoformat()), HEADER),
@@ -231,7 +233,7 @@ PLANTS: dict[str, tuple[Rows, Rows, Sequence[str]]] = {
     "day left out": (ROWS, [[*row[:3], row[4]] for row in ROWS], [*HEADER[:3], "amount"]),
     "region and name exchanged in 12 rows": (ROWS, _exchanged(), HEADER),
     "the first 100 rows": (ROWS, ROWS[:100], HEADER),
-}  # fmt: skip
+}
 
 
 def _documented() -> dict[str, str]:

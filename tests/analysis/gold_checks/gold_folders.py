@@ -100,7 +100,10 @@ def clean() -> Made:
         ),
     ]
     files: dict[str, str | bytes] = {
-        "c1/cities.csv": CITIES, "c2/a.csv": STOCK.replace("310", "311"), "c2/b.csv": "article\nbolts\nnuts\nscrews\nwashers\n",
-        "m1/stock.csv": STOCK, "m1/sales.csv": SALES,
-    }  # fmt: skip
+        "c1/cities.csv": CITIES,
+        "c2/a.csv": STOCK.replace("310", "311"),
+        "c2/b.csv": "article\nbolts\nnuts\nscrews\nwashers\n",
+        "m1/stock.csv": STOCK,
+        "m1/sales.csv": SALES,
+    }
     return Made(entries={one["instance_id"]: one for one in made}, files=files)

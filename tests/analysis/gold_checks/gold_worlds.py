@@ -107,8 +107,13 @@ class World:
 
 
 WORLDS = {
-    "plain": World(), "gold's error is its own": World(alone=True), "40 wrong answers": World(n_wrong=40),
-    "two copy": World(copies=((2, 0), (5, 4))), "three wrong answers": World(n_wrong=3, trapped=0.3),
-    "wide difficulties": World(trapped=0.3, spread=2.0), "very weak to very strong": World(abilities=(-2.0, 3.0)),
-    "strong": World(abilities=(1.5, 3.5)), "weak": World(abilities=(-0.6, 0.6)),
-}  # fmt: skip
+    "plain": World(),
+    "gold's error is its own": World(alone=True),
+    "40 wrong answers": World(n_wrong=40),
+    "two copy": World(copies=((2, 0), (5, 4))),
+    "three wrong answers": World(n_wrong=3, trapped=0.3),
+    "wide difficulties": World(trapped=0.3, spread=2.0),
+    "very weak to very strong": World(abilities=(-2.0, 3.0)),
+    "strong": World(abilities=(1.5, 3.5)),
+    "weak": World(abilities=(-0.6, 0.6)),
+}

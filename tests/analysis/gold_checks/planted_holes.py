@@ -9,9 +9,13 @@ from typing import Any
 TABLE = "name,total,orders,share\na,1512.25,400,0.125\nb,1600.75,5000001,0.25\nc,1701.01,700,0.5\nd,1893.4,800,0.75\n"
 RANKED = "name,total\na,9000.5\nb,8000.25\nc,7000.125\nd,6000.75\n"
 RECORD = {
-    "vendor": "Acme Corporation", "total": 1250.75, "n": 12, "paid": True, "day": "2024-05-17",
+    "vendor": "Acme Corporation",
+    "total": 1250.75,
+    "n": 12,
+    "paid": True,
+    "day": "2024-05-17",
     "lines": [{"sku": "lamp", "qty": 3}, {"sku": "desk", "qty": 7}],
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

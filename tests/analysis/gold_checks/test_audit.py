@@ -184,8 +184,12 @@ def test_what_cannot_be_audited_says_why(tmp_path: Path) -> None:
     """Of each check without answers the reason is told, also where evalsuite fails; a gold that only one of the rules reads is audited."""
     made = clean()
     changes = {
-        "t1": {"goldd": "x"}, "n1": {"gold": -5}, "c1": {"gold": "no.csv"}, "m1": {"gold": ["no.csv"] * 2}, "r1": {"gold": "no.json"},
-    }  # fmt: skip
+        "t1": {"goldd": "x"},
+        "n1": {"gold": -5},
+        "c1": {"gold": "no.csv"},
+        "m1": {"gold": ["no.csv"] * 2},
+        "r1": {"gold": "no.json"},
+    }
     for name, parameters in changes.items():
         made.parameters(name).update(parameters)
     golds = {"f1": "x y", "llm_judge": "x", "python_unit_testing": "assert 1", "string_match": "", "pass_at_k": "x"}

@@ -495,14 +495,16 @@ HOSTILE: dict[str, Callable[[Path], None]] = {
     "a key twice in a row": _line(lambda line: line.replace('"score": 1', '"score": 0, "score": 1')),
     "a key twice by an escape": _line(lambda line: line.replace('"score": 1', '"\\u0073core": 0, "score": 1')),
     "a line end in a row": _line(lambda line: line.replace(', "score"', ',\r "score"')),
-    "no row": _line(lambda _: "[]"), "no JSON": _line(lambda line: line[:-5]), "an empty line": _line(lambda line: line + "\n"),
+    "no row": _line(lambda _: "[]"),
+    "no JSON": _line(lambda line: line[:-5]),
+    "an empty line": _line(lambda line: line + "\n"),
     "too deep": _line(lambda line: line.replace('"details": {', '"details": {"x": ' + "[" * 900 + "]" * 900 + ", ")),
     "a number for a text": _line(lambda line: line.replace('"capital"', "17")),
     "truth for one": _line(lambda line: line.replace('"score": 1', '"score": true')),
     "a key twice in run.json": _record(lambda text: text.replace('"seconds"', '"summary": {}, "seconds"', 1)),
     "no object in run.json": _record(lambda text: text.replace('"summary": {', '"summary": [], "x": {', 1)),
     "run.json too deep": _record(lambda text: text.replace('"seconds"', '"metadata": ' + "[" * 5000 + "]" * 5000 + ', "seconds"', 1)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", [*HOSTILE])

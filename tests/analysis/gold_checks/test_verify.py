@@ -115,10 +115,11 @@ def test_values_are_equal_in_any_order_of_keys() -> None:
 
 
 FILES = {
-    RUN: ("run/run.json",), RESULTS: ("run/results.jsonl",),
+    RUN: ("run/run.json",),
+    RESULTS: ("run/results.jsonl",),
     "gold": ("gold/small_eval.jsonl", "gold/suite.yaml", "gold/table/table.csv"),
     "submission": ("sub/results_metadata.jsonl", "sub/table/answer.csv"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("n_places", [6, pytest.param(14, marks=pytest.mark.slow)])

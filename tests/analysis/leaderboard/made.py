@@ -10,9 +10,13 @@ from evalsuite.core.types import Result
 def result(name: str, score: float | None, **more: Any) -> Result:
     """A scored result, or a gold fault where the score is None."""
     given = {
-        "status": "scored" if score is not None else "gold_fault", "official": score, "strict": score, "scorer": "string_match",
-        "reason": f"because {score}", "fault": None if score is not None else "BAD_GOLD_FILE",
-    }  # fmt: skip
+        "status": "scored" if score is not None else "gold_fault",
+        "official": score,
+        "strict": score,
+        "scorer": "string_match",
+        "reason": f"because {score}",
+        "fault": None if score is not None else "BAD_GOLD_FILE",
+    }
     return Result(instance_id=name, score=score, **{**given, **more})
 
 

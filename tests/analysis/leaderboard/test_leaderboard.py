@@ -39,11 +39,24 @@ def entry(name: str, scores: Sequence[float | None], *, status: Sequence[str] = 
     """An entry with these scores, the same under both rules."""
     n = len(scores)
     columns = RunScores(
-        folder=f"runs/{name}", signature="evalsuite:1|rules:official|gold:abc", submission_hash=f"hash of {name}", submission=name,
-        suite="toy", rules="official", is_whole=True, metadata={"model_name": f"model of {name}"},
-        groups={"even": [f"q{i}" for i in range(0, n, 2)]}, clusters=(), ids=[f"q{i}" for i in range(n)], score=scores, official=scores,
-        strict=scores, status=status or ["scored"] * n, scorer=[scorer] * n, own_scale=[f"q{i}" for i in range(n) if "raw" in more],
-    )  # fmt: skip
+        folder=f"runs/{name}",
+        signature="evalsuite:1|rules:official|gold:abc",
+        submission_hash=f"hash of {name}",
+        submission=name,
+        suite="toy",
+        rules="official",
+        is_whole=True,
+        metadata={"model_name": f"model of {name}"},
+        groups={"even": [f"q{i}" for i in range(0, n, 2)]},
+        clusters=(),
+        ids=[f"q{i}" for i in range(n)],
+        score=scores,
+        official=scores,
+        strict=scores,
+        status=status or ["scored"] * n,
+        scorer=[scorer] * n,
+        own_scale=[f"q{i}" for i in range(n) if "raw" in more],
+    )
     return Entry(name=name, scores=replace(columns, **more) if more else columns)  # type: ignore[arg-type]
 
 
@@ -404,10 +417,12 @@ def test_a_suite_without_a_range_gives_values(scorer: Any, place: Path, capsys: 
     assert any("difference" in line and "baseline" not in line for line in table), table
     assert not any("points" in line for line in table), table
     shown = [
-        *called(capsys, ["runs", "list"]), *called(capsys, ["compare", "easy", "hard"]),
+        *called(capsys, ["runs", "list"]),
+        *called(capsys, ["compare", "easy", "hard"]),
         *[line.partition("  first in")[0] for line in called(capsys, ["leaderboard", *runs]) if "stability" not in line],
-        *called(capsys, ["suite", "show", "prose"]), *called(capsys, ["report", runs[0]]),
-    ]  # fmt: skip
+        *called(capsys, ["suite", "show", "prose"]),
+        *called(capsys, ["report", runs[0]]),
+    ]
     assert [line for line in shown if re.search(r"\d\.\d %", line)] == []
     assert f"mean {means[0]:.4g}" in shown[0]
     called(capsys, ["leaderboard", *runs, "-o", "board.html"])

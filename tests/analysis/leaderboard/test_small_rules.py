@@ -335,13 +335,16 @@ def test_a_regression_is_a_significant_change_for_the_worse(lower: bool, worse: 
 # What is not set of a kind, but for None and empty texts.
 DEFAULTS: dict[Any, str] = {
     PairedDifference: "wins=0 ties=0 losses=0 lower_is_better=False is_raw=False",
-    Plan: "difference=0.0 alpha=0.05 size=1.0", ScoreShift: "paired=True is_raw=False", Candidate: "is_regression=False open_sides=()",
+    Plan: "difference=0.0 alpha=0.05 size=1.0",
+    ScoreShift: "paired=True is_raw=False",
+    Candidate: "is_regression=False open_sides=()",
     Comparison: "level='cells' n_unapplied=0 seed=12345 n_resamples=10000",
     RunSide: "rules='official' clusters=() hidden=False n_instances=0 n_unapplied=0",
-    Paired: "lower_is_better=False", PairingOptions: "raw=False",
+    Paired: "lower_is_better=False",
+    PairingOptions: "raw=False",
     BoardRules: "phases=() hides_half=False seed=12345 reveal='none' feedback='class'",
     RankedRow: "",
-}  # fmt: skip
+}
 
 
 def test_what_is_not_counted_is_empty() -> None:

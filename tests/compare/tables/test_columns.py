@@ -180,12 +180,18 @@ def test_a_packed_table_comes_back_from_its_message(types: tuple[str, ...] | Non
 
 
 POOLS = [
-    "1 2 3 2.5 -1 0", "1.005 1.01 1.0 1 1.004 0.996", "0 1 2 3 4 5", "10.5 10.52 10.47 10.50 10.5 11", "a b 1 2 a b",
+    "1 2 3 2.5 -1 0",
+    "1.005 1.01 1.0 1 1.004 0.996",
+    "0 1 2 3 4 5",
+    "10.5 10.52 10.47 10.50 10.5 11",
+    "a b 1 2 a b",
     "-5 5 -4.5 4.5 0 -5.4",
-]  # fmt: skip
+]
 TERMS = [
-    Tolerance(), *(Tolerance(abs=distance, own=True) for distance in (1.0, 0.004)), *(Tolerance(rel=rel, own=True) for rel in (0.1, 1.0)),
-]  # fmt: skip
+    Tolerance(),
+    *(Tolerance(abs=distance, own=True) for distance in (1.0, 0.004)),
+    *(Tolerance(rel=rel, own=True) for rel in (0.1, 1.0)),
+]
 
 
 def drawn_sides(n: int) -> list[tuple[list[Cell], list[Cell], Tolerance]]:

@@ -25,16 +25,32 @@ from tests.properties import examples
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # duckdb's own call of pandas
 
 VALUES = {
-    "TINYINT": ["1", "-3"], "INTEGER": ["1", "5"], "BIGINT": ["1", "9007199254740993"], "UBIGINT": ["18446744073709551615", "3"],
-    "HUGEINT": ["170141183460469231731687303715884105727", "-3"], "FLOAT": ["1.1", "'nan'"], "DOUBLE": ["1.1", "1.105", "'nan'", "'inf'"],
-    "DECIMAL(10,2)": ["1.10", "-12345.67"], "DECIMAL(38,10)": ["1.1234567891", "-1234567890123456789012345678.0123456789"],
-    "BOOLEAN": ["true", "false"], "VARCHAR": ["'a'", "''", "'nan'", "'2020-01-01'"], "DATE": ["'2020-01-01'", "'1066-10-14'"],
-    "TIMESTAMP": ["'2020-01-01 01:02:03.5'", "'2020-01-01'"], "TIMESTAMP_NS": ["'2020-01-01 01:02:03.123456'"],
-    "TIMESTAMP WITH TIME ZONE": ["'2020-01-01 01:02:03'"], "TIME": ["'01:02:03'"], "INTERVAL": ["'1 day'", "'-1 hour'"],
-    "UUID": ["'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"], "BLOB": ["'ab'"], "ENUM('a','b')": ["'a'", "'b'"],
-    "INTEGER[]": ["[1,2]", "[]", "[3]"], "VARCHAR[]": ["['a']", "['y','z']"], "STRUCT(a INTEGER)": ["{'a':1}"],
-    "MAP(VARCHAR, INTEGER)": ["map {'a':1}"], "JSON": ["'{}'"],
-}  # fmt: skip
+    "TINYINT": ["1", "-3"],
+    "INTEGER": ["1", "5"],
+    "BIGINT": ["1", "9007199254740993"],
+    "UBIGINT": ["18446744073709551615", "3"],
+    "HUGEINT": ["170141183460469231731687303715884105727", "-3"],
+    "FLOAT": ["1.1", "'nan'"],
+    "DOUBLE": ["1.1", "1.105", "'nan'", "'inf'"],
+    "DECIMAL(10,2)": ["1.10", "-12345.67"],
+    "DECIMAL(38,10)": ["1.1234567891", "-1234567890123456789012345678.0123456789"],
+    "BOOLEAN": ["true", "false"],
+    "VARCHAR": ["'a'", "''", "'nan'", "'2020-01-01'"],
+    "DATE": ["'2020-01-01'", "'1066-10-14'"],
+    "TIMESTAMP": ["'2020-01-01 01:02:03.5'", "'2020-01-01'"],
+    "TIMESTAMP_NS": ["'2020-01-01 01:02:03.123456'"],
+    "TIMESTAMP WITH TIME ZONE": ["'2020-01-01 01:02:03'"],
+    "TIME": ["'01:02:03'"],
+    "INTERVAL": ["'1 day'", "'-1 hour'"],
+    "UUID": ["'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"],
+    "BLOB": ["'ab'"],
+    "ENUM('a','b')": ["'a'", "'b'"],
+    "INTEGER[]": ["[1,2]", "[]", "[3]"],
+    "VARCHAR[]": ["['a']", "['y','z']"],
+    "STRUCT(a INTEGER)": ["{'a':1}"],
+    "MAP(VARCHAR, INTEGER)": ["map {'a':1}"],
+    "JSON": ["'{}'"],
+}
 
 
 def fetch(types: list[str], rows: list[list[str]]) -> tuple[Table, pd.DataFrame]:

@@ -99,10 +99,14 @@ def run(scorer: str, prediction: Any, **parameters: Any) -> Score:
 OPTIONS = st.fixed_dictionaries(
     {},
     optional={
-        "ignore_order": st.sampled_from([True, False, [False], [True]]), "order_by": st.just([0]), "percentage": st.booleans(),
-        "abs_tol": st.just(0.5), "rel_tol": st.just(0.01), "labels": st.just("ignore"),
+        "ignore_order": st.sampled_from([True, False, [False], [True]]),
+        "order_by": st.just([0]),
+        "percentage": st.booleans(),
+        "abs_tol": st.just(0.5),
+        "rel_tol": st.just(0.01),
+        "labels": st.just("ignore"),
     },
-)  # fmt: skip
+)
 
 
 @st.composite
@@ -179,10 +183,13 @@ def natively(table: Table) -> Table:
 NUMBER_OPTIONS = st.fixed_dictionaries(
     {},
     optional={
-        "percentage": st.booleans(), "conj": st.sampled_from(["and", "or"]), "abs_tol": st.just(0.5), "rel_tol": st.just(0.01),
+        "percentage": st.booleans(),
+        "conj": st.sampled_from(["and", "or"]),
+        "abs_tol": st.just(0.5),
+        "rel_tol": st.just(0.01),
         "exclude": st.just(["or"]),
     },
-)  # fmt: skip
+)
 NUMBERS = st.tuples(
     st.one_of(st.lists(st.sampled_from(SAID), min_size=1, max_size=5).map("".join), test_values.numbers()),
     st.one_of(st.sampled_from(GOLDS), st.lists(st.sampled_from(GOLDS), min_size=1, max_size=3), test_values.numbers()),

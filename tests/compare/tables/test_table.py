@@ -163,15 +163,21 @@ CASES: list[tuple[list[list[str]], list[list[str]], dict[str, Any], int, str]] =
     ([["0"]], [[""]], {}, 0, "and nothing else"),
     ([["10.001", "10.5"]], [["9.999", "10.5"]], {"ignore_order": True}, 0, "numbers are sorted as text, which defeats the tolerance"),
     ([["1", "12"], ["x", "y"]], [["12", "1"], ["0.5", "0.5"]], {"needed": [0], "ignore_order": True}, 1, "integers beside text"),
-    (*([["20", "21000000000000000"], ["0.5", "0.5"]], [["20", "21000000000000000"]]), *({"ignore_order": True}, 0,
-        "a float beside them makes floats of integers: 20 is before 21000000000000000, but 2.1e+16 before 20.0")),
+    (
+        *([["20", "21000000000000000"], ["0.5", "0.5"]], [["20", "21000000000000000"]]),
+        *(
+            {"ignore_order": True},
+            0,
+            "a float beside them makes floats of integers: 20 is before 21000000000000000, but 2.1e+16 before 20.0",
+        ),
+    ),
     ([["20", "2100000000000000"], ["0.5", "0.5"]], [["20", "2100000000000000"]], {"ignore_order": True}, 1, "but not shorter ones"),
     ([["20", "21000000000000000"], ["0.5", "0.5"]], [["20", "21000000000000000"]], {}, 1, "nor in row order"),
     ([[]], [[]], {}, 1, "no rows equal no rows"),
     ([[HUGE]], [[HUGE]], {}, 0, "an integer beyond all floats makes the reference fail"),
     ([[HUGE], ["1"]], [["1"]], {}, 0, "also where it only stands before the equal column"),
     ([["1"], [HUGE]], [["1"]], {}, 1, "but not behind it"),
-]  # fmt: skip
+]
 
 
 def test_cases() -> None:

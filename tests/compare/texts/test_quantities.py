@@ -115,24 +115,41 @@ def test_instants() -> None:
 
 
 QUANTITIES: list[tuple[Any, dict[str, Any], Fraction | None, dict[str, int] | None]] = [
-    ("$1.2 million", {}, Fraction(1_200_000), {"USD": 1}), ("-€3k", {}, Fraction(-3000), {"EUR": 1}),
+    ("$1.2 million", {}, Fraction(1_200_000), {"USD": 1}),
+    ("-€3k", {}, Fraction(-3000), {"EUR": 1}),
     *((f"$2 {word}", {}, Fraction(2000), {"USD": 1}) for word in ("thousand", "k")),
     *((f"$2 {word}", {}, Fraction(2 * 10**6), {"USD": 1}) for word in ("million", "mio", "mn", "m")),
     *((f"$2 {word}", {}, Fraction(2 * 10**9), {"USD": 1}) for word in ("billion", "bn", "b")),
-    *((f"$2 {word}", {}, Fraction(2 * 10**12), {"USD": 1}) for word in ("trillion", "tn")), ("5 EUR", {}, Fraction(5), {"EUR": 1}),
-    ("1" + "0" * 197 + " m", {}, Fraction(10**197), {"m": 1}), ("1" + "0" * 198 + " m", {}, None, None),
-    ("3 k", {"unit": "m"}, Fraction(3), {"k": 1}), ("5 mA/cm2", {}, Fraction(50), {"A": 1, "m": -2}),
-    ("2 J/(mol K)", {}, Fraction(2), {"kg": 1, "m": 2, "s": -2, "mol": -1, "K": -1}), ("2 square metres", {}, Fraction(2), {"m": 2}),
-    ("2 cubic cm", {}, Fraction(2, 10**6), {"m": 3}), ("0 °C", {}, Fraction("273.15"), {"K": 1}),
-    ("212 degrees Fahrenheit", {}, Fraction("373.15"), {"K": 1}), ("9 °C/m", {}, Fraction(9), {"K": 1, "m": -1}),
-    ("9 °F/m", {}, Fraction(5), {"K": 1, "m": -1}), ("5 % (w/w)", {}, Fraction(1, 20), {"wt": 1}),
-    ("3 m * s", {}, Fraction(3), {"m": 1, "s": 1}), ("3 m/m", {}, Fraction(3), {}), ("3 widgets", {}, Fraction(3), {"widgets": 1}),
-    ({"value": 3, "unit": "km"}, {}, Fraction(3000), {"m": 1}), ({"value": 3}, {"unit": "km"}, Fraction(3000), {"m": 1}),
-    ("3 box", {"extra": {"box": (12, "kg")}}, Fraction(36), {"kg": 1}), ("1" + " " * 198 + "m", {}, Fraction(1), {"m": 1}),
-    ("3 m) s", {}, None, None), ("x" * 201, {}, None, None), ({"value": [3], "unit": "m"}, {}, None, None),
-    ({"value": 3, "unit": 3}, {}, None, None), (True, {}, None, None), (math.inf, {}, None, None), (math.nan, {}, None, None),
+    *((f"$2 {word}", {}, Fraction(2 * 10**12), {"USD": 1}) for word in ("trillion", "tn")),
+    ("5 EUR", {}, Fraction(5), {"EUR": 1}),
+    ("1" + "0" * 197 + " m", {}, Fraction(10**197), {"m": 1}),
+    ("1" + "0" * 198 + " m", {}, None, None),
+    ("3 k", {"unit": "m"}, Fraction(3), {"k": 1}),
+    ("5 mA/cm2", {}, Fraction(50), {"A": 1, "m": -2}),
+    ("2 J/(mol K)", {}, Fraction(2), {"kg": 1, "m": 2, "s": -2, "mol": -1, "K": -1}),
+    ("2 square metres", {}, Fraction(2), {"m": 2}),
+    ("2 cubic cm", {}, Fraction(2, 10**6), {"m": 3}),
+    ("0 °C", {}, Fraction("273.15"), {"K": 1}),
+    ("212 degrees Fahrenheit", {}, Fraction("373.15"), {"K": 1}),
+    ("9 °C/m", {}, Fraction(9), {"K": 1, "m": -1}),
+    ("9 °F/m", {}, Fraction(5), {"K": 1, "m": -1}),
+    ("5 % (w/w)", {}, Fraction(1, 20), {"wt": 1}),
+    ("3 m * s", {}, Fraction(3), {"m": 1, "s": 1}),
+    ("3 m/m", {}, Fraction(3), {}),
+    ("3 widgets", {}, Fraction(3), {"widgets": 1}),
+    ({"value": 3, "unit": "km"}, {}, Fraction(3000), {"m": 1}),
+    ({"value": 3}, {"unit": "km"}, Fraction(3000), {"m": 1}),
+    ("3 box", {"extra": {"box": (12, "kg")}}, Fraction(36), {"kg": 1}),
+    ("1" + " " * 198 + "m", {}, Fraction(1), {"m": 1}),
+    ("3 m) s", {}, None, None),
+    ("x" * 201, {}, None, None),
+    ({"value": [3], "unit": "m"}, {}, None, None),
+    ({"value": 3, "unit": 3}, {}, None, None),
+    (True, {}, None, None),
+    (math.inf, {}, None, None),
+    (math.nan, {}, None, None),
     ("m", {}, None, None),
-]  # fmt: skip
+]
 
 
 def test_texts() -> None:
@@ -165,9 +182,13 @@ def compare(gold: list[Any], predicted: list[Any]) -> list[Any]:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "moment": lambda *arguments: None if (found := moment_of(*arguments)) is None else str(found),
     "days": lambda *arguments: (span := days_of(*arguments)) and list(map(str, span)),
-    "readings": lambda text: list(map(list, date_readings(text))), "instant": instant_of, "quantity": read_quantity, "clean": clean,
-    "shapes": describe, "rows": compare,
-}  # fmt: skip
+    "readings": lambda text: list(map(list, date_readings(text))),
+    "instant": instant_of,
+    "quantity": read_quantity,
+    "clean": clean,
+    "shapes": describe,
+    "rows": compare,
+}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -143,12 +143,18 @@ def test_a_plain_amount_is_what_the_reader_of_cells_reads(text: str) -> None:
 
 
 READINGS = {
-    "-5 km": "-5 with a unit or currency", "\u22121,234": "-1234 with thousands separators; -1.234 with a decimal comma",
-    "3,5": "3.5 with a decimal comma", "1.234": "1.234 in another form; 1234 with thousands separators",
-    "1.234,5": "1234.5 with a decimal comma", "12 %": "12 with a percent sign; 0.12 with a percent sign",
-    "-3,5%": "-3.5 with a percent sign; -0.035 with a percent sign", "12k": "12 with a unit or currency; 12000 in thousands",
-    "1'234": "1234 with thousands separators", "-12": "-12 in another form", "abc": "",
-}  # fmt: skip
+    "-5 km": "-5 with a unit or currency",
+    "\u22121,234": "-1234 with thousands separators; -1.234 with a decimal comma",
+    "3,5": "3.5 with a decimal comma",
+    "1.234": "1.234 in another form; 1234 with thousands separators",
+    "1.234,5": "1234.5 with a decimal comma",
+    "12 %": "12 with a percent sign; 0.12 with a percent sign",
+    "-3,5%": "-3.5 with a percent sign; -0.035 with a percent sign",
+    "12k": "12 with a unit or currency; 12000 in thousands",
+    "1'234": "1234 with thousands separators",
+    "-12": "-12 in another form",
+    "abc": "",
+}
 
 
 def test_every_reading_of_a_number() -> None:
@@ -273,18 +279,41 @@ def test_floats_are_sure_of_plain_cases() -> None:
 
 # (gold, predicted, the check's own tolerance, whether floats are sure): what is equal and near a limit needs the exact rule.
 SURE: list[tuple[str, str, dict[str, float], bool]] = [
-    ("2604.2362912", "2604.24", {}, True), ("12.5", "12.4961", {}, True), ("0.3", "0.30000000000000004", {}, True),
-    ("7.25", "7.25", {}, True), ("1", "1.0", {}, True), ("0", "0", {}, False), ("9007199254740991", "9007199254740991", {}, True),
-    ("70368744177663", "70368744177663.0", {}, True), ("70368744177664", "70368744177664.0", {}, False),
-    ("9007199254740992", "9007199254740992", {}, False), ("1234", "1235", {}, False), ("1.0000000005e9", "1000000000.504", {}, True),
-    ("1.0000000005e9", "1000000000.506", {}, False), ("2.345", "2.35", {}, False), ("2.3451", "2.35", {}, True),
-    ("2.35", "2.3451", {}, True), ("-2.3451", "-2.35", {}, True), ("0.1049", "0.10", {}, False), ("0.1149", "0.11", {}, True),
-    ("0.1149", "0.1", {}, False), ("0.10", "0.1049", {}, False), ("0.11", "0.1149", {}, True), ("12.3451", "1.235e1", {}, True),
-    ("19.998", "20", {}, True), ("20", "19.998", {}, False), ("20.0", "19.998", {}, True), ("2.3", "2.3049", {}, True),
-    ("2.3", "2.305", {}, False), ("1", "1.0099", {"abs": 0.01}, True), ("1", "1.0101", {"abs": 0.01}, False),
-    ("1000", "1000.99", {"rel": 0.001}, True), ("1000", "1001.0001", {"rel": 0.001}, False), ("1000", "999.001", {"rel": 0.001}, True),
+    ("2604.2362912", "2604.24", {}, True),
+    ("12.5", "12.4961", {}, True),
+    ("0.3", "0.30000000000000004", {}, True),
+    ("7.25", "7.25", {}, True),
+    ("1", "1.0", {}, True),
+    ("0", "0", {}, False),
+    ("9007199254740991", "9007199254740991", {}, True),
+    ("70368744177663", "70368744177663.0", {}, True),
+    ("70368744177664", "70368744177664.0", {}, False),
+    ("9007199254740992", "9007199254740992", {}, False),
+    ("1234", "1235", {}, False),
+    ("1.0000000005e9", "1000000000.504", {}, True),
+    ("1.0000000005e9", "1000000000.506", {}, False),
+    ("2.345", "2.35", {}, False),
+    ("2.3451", "2.35", {}, True),
+    ("2.35", "2.3451", {}, True),
+    ("-2.3451", "-2.35", {}, True),
+    ("0.1049", "0.10", {}, False),
+    ("0.1149", "0.11", {}, True),
+    ("0.1149", "0.1", {}, False),
+    ("0.10", "0.1049", {}, False),
+    ("0.11", "0.1149", {}, True),
+    ("12.3451", "1.235e1", {}, True),
+    ("19.998", "20", {}, True),
+    ("20", "19.998", {}, False),
+    ("20.0", "19.998", {}, True),
+    ("2.3", "2.3049", {}, True),
+    ("2.3", "2.305", {}, False),
+    ("1", "1.0099", {"abs": 0.01}, True),
+    ("1", "1.0101", {"abs": 0.01}, False),
+    ("1000", "1000.99", {"rel": 0.001}, True),
+    ("1000", "1001.0001", {"rel": 0.001}, False),
+    ("1000", "999.001", {"rel": 0.001}, True),
     ("0", "0.005", {"abs": 0.01}, True),
-]  # fmt: skip
+]
 
 
 def grouped(golds: list[str], predictions: list[str], tolerance: Tolerance) -> tuple[list[int], list[bool]]:
@@ -310,16 +339,35 @@ def test_groups_have_all_that_is_equal(found: list[tuple[str, str]], tolerance: 
 
 # (golds, predictions, the check's own tolerance, how many groups, which of them are loose).
 GROUPS: list[tuple[str, str, dict[str, float], int, list[int]]] = [
-    ("1 1.0", "1.00", {}, 1, []), ("12.345", "12.35", {}, 1, [0]), ("12.3451", "12.35", {}, 1, []), ("12.35", "12.3451 12.3549", {}, 1, []),
-    ("12.35 12.3541", "12.3499", {}, 1, [0]), ("-12.3451", "-12.35", {}, 1, []), ("2.5", "2.5004 2.4996", {}, 1, []),
-    ("12.3451", "1.235e1", {}, 1, []), ("1000000.5", "1000000.5009", {}, 1, []), ("1e3", "1000.0000001", {}, 1, []),
-    ("0", "0.0", {}, 1, []), ("0", "0e0", {}, 1, [0]), ("0.0", "1e-10", {}, 1, [0]), ("-0.001 0.001", "0.001 -0.001", {}, 2, []),
-    ("9007199254740993", "9007199254740992", {}, 1, [0]), ("70368744177663", "70368744177663.0", {}, 1, []),
-    ("70368744177664", "70368744177664.0", {}, 1, [0]), ("0.1149", "0.11", {}, 1, []), ("0.1049", "0.10", {}, 1, [0]),
-    ("20.0", "19.998", {}, 1, []), ("20", "19.998", {}, 1, [0]), ("7 3 3", "3 5", {}, 3, []), ("5", "6", {"abs": 1.5}, 1, []),
-    ("5", "6 4.2", {"abs": 1.5}, 1, []), ("5 6", "4.2 7", {"abs": 1.5}, 1, [0]), ("100", "100.9", {"rel": 0.01}, 1, []),
-    ("100", "101.5", {"rel": 0.01}, 2, []), ("1 1000", "1 1000", {"rel": 1.0}, 1, [0]),
-]  # fmt: skip
+    ("1 1.0", "1.00", {}, 1, []),
+    ("12.345", "12.35", {}, 1, [0]),
+    ("12.3451", "12.35", {}, 1, []),
+    ("12.35", "12.3451 12.3549", {}, 1, []),
+    ("12.35 12.3541", "12.3499", {}, 1, [0]),
+    ("-12.3451", "-12.35", {}, 1, []),
+    ("2.5", "2.5004 2.4996", {}, 1, []),
+    ("12.3451", "1.235e1", {}, 1, []),
+    ("1000000.5", "1000000.5009", {}, 1, []),
+    ("1e3", "1000.0000001", {}, 1, []),
+    ("0", "0.0", {}, 1, []),
+    ("0", "0e0", {}, 1, [0]),
+    ("0.0", "1e-10", {}, 1, [0]),
+    ("-0.001 0.001", "0.001 -0.001", {}, 2, []),
+    ("9007199254740993", "9007199254740992", {}, 1, [0]),
+    ("70368744177663", "70368744177663.0", {}, 1, []),
+    ("70368744177664", "70368744177664.0", {}, 1, [0]),
+    ("0.1149", "0.11", {}, 1, []),
+    ("0.1049", "0.10", {}, 1, [0]),
+    ("20.0", "19.998", {}, 1, []),
+    ("20", "19.998", {}, 1, [0]),
+    ("7 3 3", "3 5", {}, 3, []),
+    ("5", "6", {"abs": 1.5}, 1, []),
+    ("5", "6 4.2", {"abs": 1.5}, 1, []),
+    ("5 6", "4.2 7", {"abs": 1.5}, 1, [0]),
+    ("100", "100.9", {"rel": 0.01}, 1, []),
+    ("100", "101.5", {"rel": 0.01}, 2, []),
+    ("1 1000", "1 1000", {"rel": 1.0}, 1, [0]),
+]
 
 
 def test_groups_are_loose_only_near_a_limit() -> None:
@@ -376,16 +424,19 @@ def test_what_is_no_finite_number() -> None:
 
 
 CASES: list[tuple[str, Any, dict[str, Any], int, str]] = [
-    ("It is Paris", "paris", {}, 1, "case does not count"), ("213", "1", {}, 1, "there is no word boundary"),
-    ("not Paris", ["Paris"], {}, 1, "a denial is not seen"), ("Rome", ["Paris", "Rome"], {}, 1, "one gold is enough"),
+    ("It is Paris", "paris", {}, 1, "case does not count"),
+    ("213", "1", {}, 1, "there is no word boundary"),
+    ("not Paris", ["Paris"], {}, 1, "a denial is not seen"),
+    ("Rome", ["Paris", "Rome"], {}, 1, "one gold is enough"),
     ("Rome", ["Paris", "Rome"], {"conj": "and"}, 0, "unless all are needed"),
     ("Rome, Paris", ["Paris", "Rome"], {"conj": "and"}, 1, "in any order"),
     ("New York City", "new york city", {"exclude": ["York"]}, 0, "an excluded text decides first, inside a word too"),
     ("abc", "abc", {"exclude": ["x", "B"]}, 0, "any excluded text does, without case"),
     ("abc", "abc", {"exclude": "xyc"}, 0, "a bare text excludes each of its letters"),
-    ("straße", "STRASSE", {}, 0, "letters are only lowered"), ("a  b", "a b", {}, 0, "spaces count"),
+    ("straße", "STRASSE", {}, 0, "letters are only lowered"),
+    ("a  b", "a b", {}, 0, "spaces count"),
     ("", "x", {}, 0, "nothing holds nothing"),
-]  # fmt: skip
+]
 
 
 def test_cases() -> None:
@@ -504,23 +555,39 @@ DECIMALS = st.decimals(min_value=-2000, max_value=2000, allow_nan=False, places=
 
 
 FLIPS: list[tuple[str, Any, dict[str, Any], str]] = [
-    ("-5", 5, {}, "sign"), ("-3.2", "-3.2", {}, "sign"), ("1.25e6", 1250000, {}, "number form"), ("12km", 12, {}, "number form"),
-    (".5", 5, {}, "number form"), ("0.175", "17.5", {"percentage": True}, "percent form"), ("17.5 %", "17.5", {}, "percent form"),
-    ("646.5", "6.465", {"percentage": True}, "percent form"), ("3 of 10", "0.3", {"percentage": True}, "percent form"),
-    ("17 of 40", "0.43", {"percentage": True}, "rounding"), ("\uff11\uff17.5", "17.5", {"percentage": True, "conj": "and"}, "percent form"),
-    ("\uff11\uff17.5", "17.5", {"conj": "and"}, ""), ("2604.24", "2604.2362912", {}, "rounding"),
-    ("5.4", "5.3", {"abs_tol": 0.5}, "own tolerance"), ("9.00009", 9, {}, "tolerance by size"),
-    ("In 2017 it was 17.5", "17.5", {}, "context numbers"), ("It is 17.5 % in 2019", "17.5", {"percentage": True}, "context numbers"),
-    ("1.2 million in 2019", "1200000", {}, "number form"), ("42, 43", [42, 44], {"conj": "or"}, ""), ("1, 2, 3", [1, 2], {}, "hedged"),
-    ("2020 and 7", 7, {}, ""), *((f"{year} and 7", 7, {}, "hedged") for year in ("-2020", "+2020", "2020%", "2020e1", "2020 k")),
-    ("0.00003", "0.0", {}, "value taken for zero"), ("42 of York", 42, {"exclude": ["or"]}, "exclude inside a word"),
-]  # fmt: skip
+    ("-5", 5, {}, "sign"),
+    ("-3.2", "-3.2", {}, "sign"),
+    ("1.25e6", 1250000, {}, "number form"),
+    ("12km", 12, {}, "number form"),
+    (".5", 5, {}, "number form"),
+    ("0.175", "17.5", {"percentage": True}, "percent form"),
+    ("17.5 %", "17.5", {}, "percent form"),
+    ("646.5", "6.465", {"percentage": True}, "percent form"),
+    ("3 of 10", "0.3", {"percentage": True}, "percent form"),
+    ("17 of 40", "0.43", {"percentage": True}, "rounding"),
+    ("\uff11\uff17.5", "17.5", {"percentage": True, "conj": "and"}, "percent form"),
+    ("\uff11\uff17.5", "17.5", {"conj": "and"}, ""),
+    ("2604.24", "2604.2362912", {}, "rounding"),
+    ("5.4", "5.3", {"abs_tol": 0.5}, "own tolerance"),
+    ("9.00009", 9, {}, "tolerance by size"),
+    ("In 2017 it was 17.5", "17.5", {}, "context numbers"),
+    ("It is 17.5 % in 2019", "17.5", {"percentage": True}, "context numbers"),
+    ("1.2 million in 2019", "1200000", {}, "number form"),
+    ("42, 43", [42, 44], {"conj": "or"}, ""),
+    ("1, 2, 3", [1, 2], {}, "hedged"),
+    ("2020 and 7", 7, {}, ""),
+    *((f"{year} and 7", 7, {}, "hedged") for year in ("-2020", "+2020", "2020%", "2020e1", "2020 k")),
+    ("0.00003", "0.0", {}, "value taken for zero"),
+    ("42 of York", 42, {"exclude": ["or"]}, "exclude inside a word"),
+]
 OF_TEXTS: list[tuple[str, Any, dict[str, Any], str]] = [
-    ("it is 213", "1", {}, "part of a word"), ("New\u00a0York", "New York", {}, "spelling form"), ("1,000", "1000", {}, "number form"),
+    ("it is 213", "1", {}, "part of a word"),
+    ("New\u00a0York", "New York", {}, "spelling form"),
+    ("1,000", "1000", {}, "number form"),
     ("1,000 in Lyon", ["1000", "Lyon"], {"conj": "and"}, "number form"),
     ("New Yorker", "New Yorker", {"exclude": ["York"]}, "exclude inside a word"),
     ("Lon\u200bdon, Paris", "Paris", {"exclude": ["London"]}, "exclude"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("scorer", "flips"), [("number_match", FLIPS), ("string_match", OF_TEXTS)])

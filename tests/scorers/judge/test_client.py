@@ -636,8 +636,10 @@ def test_an_empty_reply_is_a_reply(serve: Serve, judge_at: Make) -> None:
     server = serve(lambda _, n: says[n - 1])
     client = judge_at(server).client
     assert [(reply.text, reply.finish) for n in range(3) if (reply := client.ask(request(str(n))))] == [
-        ("", ""), ("ab", ""), ("4\n2", "length"),
-    ]  # fmt: skip
+        ("", ""),
+        ("ab", ""),
+        ("4\n2", "length"),
+    ]
 
 
 def test_replies_on_a_tape(tmp_path: Path) -> None:

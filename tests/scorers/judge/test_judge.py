@@ -362,8 +362,13 @@ def test_settings_have_defaults() -> None:
     """An empty section is all defaults, and `cache: false` keeps no cache."""
     assert read_settings({}) == Settings()
     usual: dict[str, Any] = {
-        "timeout_seconds": 60, "concurrency": 8, "retries": 4, "backoff_seconds": 0.5, "repeats": 1, "most_chars": 60_000,
-    }  # fmt: skip
+        "timeout_seconds": 60,
+        "concurrency": 8,
+        "retries": 4,
+        "backoff_seconds": 0.5,
+        "repeats": 1,
+        "most_chars": 60_000,
+    }
     usual |= {"provider": "openai", "aggregate": "auto", "cache": ".evalsuite/judge", "cassette_mode": "replay"}
     assert {key: value for key, value in asdict(Settings()).items() if value} == usual
     assert read_settings({"cache": False}).cache == ""

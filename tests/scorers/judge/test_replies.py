@@ -176,8 +176,14 @@ def test_an_answer_that_may_be_the_rated_one(reply: str, said: tuple[str, ...], 
 
 
 CHOICES = [
-    ('{"verdict": 1}', 1.0), ('{"verdict": "0"}', 0.0), ('{"verdict": 1.0}', 1.0), ("1.", 1.0), ('"1"', 1.0), ("10", None), ("-1", None),
-]  # fmt: skip
+    ('{"verdict": 1}', 1.0),
+    ('{"verdict": "0"}', 0.0),
+    ('{"verdict": 1.0}', 1.0),
+    ("1.", 1.0),
+    ('"1"', 1.0),
+    ("10", None),
+    ("-1", None),
+]
 
 
 CLAIMS = [

@@ -48,8 +48,12 @@ def test_verdicts_become_results(serve: Serve) -> None:
     where = write_folders(section(server.base_url), [judged(), judged(), match, judged(), judged()], ["a5", "a3", "in Oslo", "silent"])
     finished = scored(*where)
     assert [(r.instance_id, r.status, r.score) for r in finished.results] == [
-        ("q0", "scored", 1.0), ("q1", "scored", 0.6), ("q2", "scored", 1.0), ("q3", "unscored", None), ("q4", "missing", 0.0),
-    ]  # fmt: skip
+        ("q0", "scored", 1.0),
+        ("q1", "scored", 0.6),
+        ("q2", "scored", 1.0),
+        ("q3", "unscored", None),
+        ("q4", "missing", 0.0),
+    ]
     assert finished.results[3].fault == "NO_VERDICT"
     assert finished.summary.counts["unscored"] == 1
     assert (finished.summary.chosen.low, finished.summary.chosen.high) == (pytest.approx(2.6 / 5), pytest.approx(3.6 / 5))
@@ -369,9 +373,12 @@ Outage = Callable[[dict[str, Any]], Say | str]
 
 OUTAGES: dict[str, tuple[Outage, int]] = {
     "half down": (lambda body: '{"score": 5}' if re.search("Question [01][?]", prompt_of(body)) else Say(status=500), 2),
-    "all down": (lambda _: Say(status=500), 0), "hangs": (lambda _: Say(hang=True), 0), "wrong key": (lambda _: Say(status=401), 0),
-    "broken JSON": (lambda _: Say(raw=b'{"choices": [{"message"'), 0), "nonsense": (lambda _: "{ Hm", 0),
-}  # fmt: skip
+    "all down": (lambda _: Say(status=500), 0),
+    "hangs": (lambda _: Say(hang=True), 0),
+    "wrong key": (lambda _: Say(status=401), 0),
+    "broken JSON": (lambda _: Say(raw=b'{"choices": [{"message"'), 0),
+    "nonsense": (lambda _: "{ Hm", 0),
+}
 
 
 # One in the line, all under `slow`.

@@ -47,12 +47,19 @@ def test_what_fails(program: str) -> None:
 
 
 ACTS = [
-    "open('/etc/passwd')", "open('{folder}/gold.txt')", "open('{folder}/new.txt', 'w')", "__import__('os').remove('{folder}/gold.txt')",
-    "__import__('os').rename('{folder}/gold.txt', 'mine')", "__import__('os').listdir('{folder}')",
-    "__import__('os').symlink('{folder}/gold.txt', 'link')", "__import__('subprocess').run(['true'])", "__import__('os').fork()",
-    "__import__('socket').create_connection(('127.0.0.1', 9))", "__import__('socket').getaddrinfo('localhost', 80)",
+    "open('/etc/passwd')",
+    "open('{folder}/gold.txt')",
+    "open('{folder}/new.txt', 'w')",
+    "__import__('os').remove('{folder}/gold.txt')",
+    "__import__('os').rename('{folder}/gold.txt', 'mine')",
+    "__import__('os').listdir('{folder}')",
+    "__import__('os').symlink('{folder}/gold.txt', 'link')",
+    "__import__('subprocess').run(['true'])",
+    "__import__('os').fork()",
+    "__import__('socket').create_connection(('127.0.0.1', 9))",
+    "__import__('socket').getaddrinfo('localhost', 80)",
     "__import__('ctypes').CDLL(None)",
-]  # fmt: skip
+]
 
 
 def test_walls(tmp_path: Path) -> None:
