@@ -360,3 +360,12 @@ def test_blocks_end_as_they_began() -> None:
     with runtime.signals_blocked():
         assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) - before == {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} - before
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_the_folder_is_made_once(tmp_path: Path) -> None:
+    """With the folders above it; a value that is put later joins the first one."""
+    kept(tmp_path / "a" / "b", first=1)
+    kept(tmp_path / "a" / "b", second=2)
+    assert DiskCache(tmp_path / "a" / "b").get_all("a", ["first", "second"]) == {"first": 1, "second": 2}
+    DiskCache(tmp_path / "c" / "d").put_files("key", lambda folder: (folder / "x").touch())
+    assert (tmp_path / "c" / "d" / "key" / "x").is_file()

@@ -8,6 +8,7 @@ import pytest
 
 from evalsuite.core import errors, status
 from evalsuite.core.dataclasses import replace
+from evalsuite.core.errors import join_names
 from evalsuite.core.metric import Measure, MetricError, best, on_unit
 from evalsuite.core.scores import reaches
 from evalsuite.core.types import Fault, Result, Score
@@ -342,3 +343,22 @@ def test_errors_and_many_names_in_a_sentence(tmp_path: Path, monkeypatch: pytest
     assert errors.join_names([]) == ""
     assert [errors.count_words(n, "row") for n in range(3)] == ["0 rows", "1 row", "2 rows"]
     assert errors.did_you_mean("sale_0012", names) == "did you mean 'sales_0012'?"
+
+
+@pytest.mark.parametrize(
+    ("lengths", "shown", "more"),
+    [
+        # Each name takes two characters more, 400 in all.
+        ([18] * 20, 20, ""),
+        ([18] * 21, 20, " and 1 more"),
+        ([18] * 19 + [19], 19, " and 1 more"),
+        ([398, 1], 1, " and 1 more"),
+        ([395, 1], 2, ""),
+        ([396, 1], 1, " and 1 more"),
+        ([500], 1, ""),
+        ([1] * 1500, 133, " and 1,367 more"),
+    ],
+)
+def test_names_fill_four_hundred_characters(lengths: list[int], shown: int, more: str) -> None:
+    """As many names as fit into 400 characters with their commas; the first one in any case; the others are counted."""
+    assert join_names(["x" * length for length in lengths]) == ", ".join("x" * length for length in lengths[:shown]) + more

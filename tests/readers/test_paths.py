@@ -301,3 +301,14 @@ def test_a_frozen_clock(text: str, seconds: int | None, words: str) -> None:
     with pytest.raises(UsageError, match="a frozen clock cannot be") as refused:
         clock_of(text)
     assert refused.value.hint == words
+
+
+def test_the_defaults_are_those_of_every_published_run() -> None:
+    """A run's signature names only limits that differ from them: a default that moved would go unseen."""
+    assert " ".join(f"{name}={value}" for name, value in DEFAULT_LIMITS.items()) == (
+        "file_bytes=268435456 rows=5000000 columns=20000 cells=20000000 cell_bytes=16777216 table_bytes=268435456 json_depth=100 "
+        "json_keys=100000 json_records=10000 answer_bytes=65536 files=1000 line_bytes=8388608 metadata_bytes=536870912 "
+        "archive_bytes=1073741824 archive_members=50000 notes=100 seconds=10 run_seconds=604800 run_bytes=1099511627776 "
+        "message_bytes=1073741824 result_bytes=17179869184 billed_bytes=10737418240 memory_mib=2048 clock=0"
+    )
+    assert moved_limits(resolve_limits({"rows": 7, "columns": 20_000})) == {"rows": 7}

@@ -20,7 +20,7 @@ from evalsuite.runs.submission_reader import read_submission_in_worker
 from evalsuite.sandbox.fork_server import ForkServer, Worker
 from tests.cli.test_run import said, write_lines
 from tests.processes import finished
-from tests.runs.made import KilledClient, write_sides
+from tests.runs.made import KilledClient, load_scorer, write_sides
 
 pytestmark = pytest.mark.usefixtures("quick_fork_servers")
 
@@ -153,3 +153,13 @@ def test_a_killed_reader_of_metadata_is_no_zero(phases: list[str], tmp_path: Pat
         with pytest.raises(EvalsuiteError, match=r"cannot be started|operating system killed the worker"):
             read_submission_in_worker(submission, read_gold(gold), limits)
     assert DoomedClient.phases == []
+
+
+def test_a_scorer_of_texts_that_never_ends_costs_its_answer(tmp_path: Path) -> None:
+    """Texts are compared in workers: an answer that keeps a scorer busy for ever is a time-out, and the others are right."""
+    load_scorer(tmp_path, "endless", 'while prediction.endswith(" q3"): pass\nreturn Score(official=1.0, strict=1.0)')
+    submission, gold = texts(tmp_path, func="endless")
+    found = run(submission, gold, RunOptions(save=False, limits={"seconds": 0.3}))
+    (late,) = [result for result in found.results if result.score != 1]
+    assert late.instance_id == "q3"
+    assert late.status == "timeout" or "waited for a CPU" in (late.reason or ""), late

@@ -282,3 +282,9 @@ def test_each_scorer_of_several_has_a_row() -> None:
     found = summarise([twice], rules="official")
     assert [row["n_measured"] for row in found.by_scorer.values()] == [1, 1]
     assert (found.n_measured, found.n_partial) == (1, 0)
+
+
+def test_a_histogram_is_for_graded_scores() -> None:
+    """Rights and wrongs alone have none; of graded scores each falls into one of ten bins, 1 into the last."""
+    assert summarise([RIGHT, WRONG], rules="official").histogram is None
+    assert summarise([RIGHT, WRONG, HALF], rules="official").histogram == (1, 0, 0, 0, 0, 1, 0, 0, 0, 1)

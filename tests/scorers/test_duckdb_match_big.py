@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from evalsuite.compare.columns import packed_of
-from evalsuite.core.types import Table
+from evalsuite.core.types import Fault, Table
 from evalsuite.readers import duckdb_tables
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
@@ -150,3 +150,15 @@ def test_macros_of_a_file_do_not_stand_in_for_functions(tmp_path: Path) -> None:
     make(answer, types, rows, "ALTER TABLE t RENAME COLUMN c0 TO rowid")
     told, exact, packed = both_ways(answer, gold, condition_tabs=["t"])
     assert (told, packed, told["official"]) == (exact, False, 1)
+
+
+def test_a_table_of_too_many_bytes_is_refused(tmp_path: Path) -> None:
+    """It has the fault that values get."""
+    types, rows = PLAIN
+    gold = make(tmp_path / "gold.duckdb", types, rows)
+    found = [
+        read_trusted_duckdb(gold, names=None, limits=resolve_limits({"table_bytes": 60}), as_it_comes=packed)["t"]
+        for packed in (False, True)
+    ]
+    assert isinstance(found[0], Fault)
+    assert found[0] == found[1]

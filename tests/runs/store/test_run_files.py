@@ -3,9 +3,11 @@
 import errno
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -34,6 +36,7 @@ from evalsuite.runs.run_files import (
     whole_line,
     whole_units,
     why_no_run,
+    write_atomically,
 )
 from evalsuite.runs.run_folder import root_of, tree_root
 from evalsuite.runs.run_options import RunOptions
@@ -475,3 +478,49 @@ def test_the_root_of_a_small_run_is_fixed(tmp_path: Path) -> None:
     verdicts = [(one.instance_id, one.status, one.score) for one in done.results]
     assert verdicts == [("s", "scored", 1), ("t", "scored", 1), ("p", "submission_fault", 0), ("m", "missing", 0)]
     assert done.root == "d483b7fdbf6b129ed0f039ce6df801d15cdb09a2cc52ac5cd1765b659eeab368"
+
+
+@pytest.mark.parametrize("sync", [None, True, False])
+def test_a_file_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sync: bool | None) -> None:
+    """Its bytes, then its name, are brought to the disk unless the caller does so; a failure names the old file and leaves nothing else."""
+    steps: list[str] = []
+    target = tmp_path / "x"
+
+    def look(_: int) -> None:
+        begun = [place.read_text() for place in tmp_path.glob(".x.*.part")]
+        steps.append(target.read_text() if target.exists() else f"not there, but {begun}")
+
+    monkeypatch.setattr(run_files.os, "fsync", look)
+    options = {} if sync is None else {"sync": sync}
+    n_open = len([*Path("/dev/fd").iterdir()])
+    assert write_atomically(target, "new\ud800", **options) == hashlib.sha256(b"new\\ud800").hexdigest()
+    written = r"new\ud800"
+    assert (steps, target.read_text()) == ([] if sync is False else [f"not there, but {[written]}", written], written)
+    assert len([*Path("/dev/fd").iterdir()]) == n_open
+    assert write_atomically(target, iter(["a", "b"]), **options) == hashlib.sha256(b"ab").hexdigest()
+
+    def pieces() -> Iterator[str]:
+        yield "c"
+        raise OSError(errno.ENOSPC, "full")
+
+    with pytest.raises(OSError, match=r"full: .*x'"):
+        write_atomically(target, pieces(), **options)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "ab")]
+    read_only = mock.Mock(side_effect=OSError(errno.EROFS, "read-only", "another name"))
+    monkeypatch.setattr(Path, "open", read_only)
+    monkeypatch.setattr(Path, "unlink", read_only)
+    with pytest.raises(OSError, match=r"read-only: .*x'"):
+        write_atomically(target, "c", **options)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an open file has no path on this system")
+def test_units_are_those_of_the_file_that_was_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever has its name when they are read."""
+    monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
+    for folder, scores in (("a", [1.0, 0.0, 0.5]), ("b", [0.0, 0.0, 0.0])):
+        (tmp_path / folder).mkdir()
+        list(move_units(tmp_path / folder, [result("q", 0.5, details=unit_details(scores))]))
+    file = tmp_path / "a" / UNITS
+    with file.open("rb") as handle:
+        (tmp_path / "b" / UNITS).replace(file)
+        assert [scores for _, scores, _ in run_files._columns_in(handle, file, "q")] == [[1.0, 0.0, 0.5]]

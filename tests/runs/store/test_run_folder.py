@@ -16,6 +16,7 @@ from evalsuite.core.errors import MissingExtraError, OutputError, UsageError
 from evalsuite.runs import run_folder
 from evalsuite.runs.history import submission_folder
 from evalsuite.runs.rescoring import parse_shard
+from evalsuite.runs.run_files import keep_out_of_git
 from evalsuite.runs.run_folder import RunFolder, _parse_journal, claim, holds_run, is_held, new_folder, new_key, read_key, read_public_key
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.scoring import run
@@ -24,7 +25,7 @@ from tests.cli.test_run import called, text_gold, text_submission
 from tests.command_server import command_server
 from tests.conftest import ROOT
 from tests.processes import finished, room_for_files, side_by_side
-from tests.runs.made import without_seconds
+from tests.runs.made import without_seconds, without_times
 from tests.runs.store.every_moment import HERE
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
@@ -506,3 +507,34 @@ def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
         assert failed.stderr.splitlines()[-1] == note
         shutil.rmtree(left)
     assert "unfinished" not in called("runs", "merge", tmp_path / "no").stderr
+
+
+@pytest.mark.parametrize("step", [97, pytest.param(5, marks=pytest.mark.slow)])
+def test_cut_at_any_byte(toy: tuple[Path, Path, Path], tmp_path: Path, step: int) -> None:
+    """Cut in the middle of a character, of a line or between two, a journal gives the same results; a half line is dropped with a note."""
+    submission, gold, whole = toy
+    data = (whole / "results.jsonl").read_bytes()
+    folder = interrupted(toy, tmp_path / "run", data)
+    state = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for cut in range(0, len(data) + 1, step):
+        for name, content in {**state, "results.jsonl": data[:cut]}.items():
+            (folder / name).write_bytes(content)
+        resumed = run(submission, gold, RunOptions(resume=folder, **HERE))
+        assert without_seconds(folder) == without_seconds(whole), cut
+        assert without_times(folder) == without_times(whole), cut
+        half = data[:cut] != b"" and not data[:cut].endswith(b"\n")
+        assert any("partial last line" in note for note in resumed.receipt["resume"]) is half, cut
+        assert resumed.warnings == ()
+
+
+def test_runs_are_no_source_code(tmp_path: Path) -> None:
+    """The folder `.evalsuite` around a run is kept out of git, no other one; a file that is there already stays."""
+    keep_out_of_git(tmp_path / ".evalsuite" / "runs" / "a")
+    assert not (tmp_path / ".evalsuite").exists()
+    (tmp_path / ".evalsuite" / "runs").mkdir(parents=True)
+    for _ in range(2):
+        keep_out_of_git(tmp_path / ".evalsuite" / "runs")
+    assert [(path, path.read_text()) for path in tmp_path.rglob(".gitignore")] == [(tmp_path / ".evalsuite" / ".gitignore", "*\n")]
+    (tmp_path / ".evalsuite" / ".gitignore").write_text("runs\n")
+    keep_out_of_git(tmp_path / ".evalsuite" / "runs")
+    assert (tmp_path / ".evalsuite" / ".gitignore").read_text() == "runs\n"
