@@ -69,7 +69,8 @@ def _new_forms() -> None:
 def result(details: Any = None, **more: Any) -> Result:
     """A result with these details."""
     numbers = {"score": 1.0, "official": 0.5, "strict": None}
-    return Result(instance_id="a", status="scored", scorer="s", fault=None, **{**numbers, "reason": "ü", "details": details or {}, **more})
+    names = {"instance_id": "a", "reason": "ü"}
+    return Result(status="scored", scorer="s", fault=None, **{**numbers, **names, "details": details or {}, **more})
 
 
 def line(details: str) -> str:
@@ -519,7 +520,7 @@ def test_units_are_those_of_the_file_that_was_opened(tmp_path: Path, monkeypatch
     monkeypatch.setattr(run_files, "MOST_IN_LINE", 2)
     for folder, scores in (("a", [1.0, 0.0, 0.5]), ("b", [0.0, 0.0, 0.0])):
         (tmp_path / folder).mkdir()
-        list(move_units(tmp_path / folder, [result("q", 0.5, details=unit_details(scores))]))
+        list(move_units(tmp_path / folder, [result(unit_details(scores), instance_id="q")]))
     file = tmp_path / "a" / UNITS
     with file.open("rb") as handle:
         (tmp_path / "b" / UNITS).replace(file)
