@@ -26,6 +26,7 @@ def make(tmp_path: Path) -> None:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         parts = ["pandas:1.5.3" if part.startswith("pandas:") else part for part in run["signature"].split("|")]
         run["signature"] = "|".join(parts)
+        del run["digests"]
         if name == "moved":
             # A run of an earlier evalsuite recorded no scipy.
             run["receipt"] = {key: "0.1" if key == "regex" else value for key, value in run["receipt"].items() if key != "scipy"}
