@@ -51,6 +51,12 @@ class Stub(ThreadingHTTPServer):
         self.bytes_processed = 1000
         self.failures: list[int] = []
         self.cancelled = threading.Event()
+        self.is_closed = False
+
+    def server_close(self) -> None:
+        """Close the port, and answer no request of a connection that is kept open."""
+        self.is_closed = True
+        super().server_close()
 
     @property
     def url(self) -> str:
@@ -82,6 +88,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """jobs.insert and jobs.cancel."""
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+        if self.server.is_closed:
+            self.close_connection = True
+            return
         path = urlsplit(self.path).path
         self.server.requests.append(("POST", path, body))
         if path.endswith("/cancel"):
