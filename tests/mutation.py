@@ -70,7 +70,10 @@ PACKAGES: dict[str, tuple[str, Sequence[str]]] = {
             "tests/readers/test_submission_files.py",
         ),
     ),
-    "plan": ("runs/plan.py", ("tests/runs/test_plan.py", "tests/runs/test_gold_queries.py", "tests/trees/test_schemas.py")),
+    "plan": (
+        "runs/plan.py",
+        ("tests/runs/test_plan.py", "tests/runs/test_gold_queries.py", "tests/trees/test_schemas.py", "tests/suites/test_suites.py"),
+    ),
     "ranking": (
         "analysis/leaderboard/*.py",
         (

@@ -510,7 +510,7 @@ def _check_first_line(data: bytes, limits: Limits) -> None:
     if data.find(b'"', 0, end) < 0:  # else commas may be part of a name
         _check_columns(data.count(b",", 0, end) + 1, limits)
         # At most 4 bytes are one character.
-        if end > 4 * limits["cell_bytes"] and max(map(len, data[:end].split(b","))) > 4 * limits["cell_bytes"]:
+        if max(map(len, data[:end].split(b","))) > 4 * limits["cell_bytes"]:
             raise FaultError("LIMIT", _LONG_CELL.format(int(limits["cell_bytes"])))
 
 

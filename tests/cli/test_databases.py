@@ -66,15 +66,6 @@ def top(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def links(top: Path) -> str:
-    """A link to a folder in which each database is a link."""
-    (top / "links").mkdir()
-    for database in (top / "shop data" / "dätä").iterdir():
-        (top / "links" / database.name).symlink_to(database)
-    (top / "linked").symlink_to("links")
-    return "../linked/"
-
-
 def test_every_command_resolves_them_alike(top: Path) -> None:
     """run, check, compare, gold check, leaderboard, rescore, connections and `evaluate` take the same words for the same folder."""
     folder = "./../here/../shop data/dätä/"

@@ -507,15 +507,3 @@ def test_names_of_gold_tables_are_read_with_the_tables(tmp_path: Path, shelf: Fi
     shelf._most_bytes = 1
     assert (gold_table_names(tmp_path, "c", "gold.duckdb", LIMITS), shelf.n_read) == (("t", "u"), 1)
     assert list(read_order(tmp_path, order)) == ["t"], "without those that nobody asks for"
-
-
-def test_a_file_whose_rest_could_not_be_read_stays_unknown(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if the disk can be read a moment later: what was read then need not be what was there before."""
-    monkeypatch.setattr(paths, "PIECE", 2)
-    opened = files(place)
-    with opened.open("r.csv") as handle:
-        handle.read(1)
-    for name in ("_piece", "no part of the module"):
-        with monkeypatch.context() as patch:
-            patch.setattr(paths, name, lambda *_: os.fstat(-1), raising=False)
-            assert opened.digests() == {"r.csv": UNKNOWN}

@@ -1,6 +1,7 @@
 """Paths a submission chose: only plain files inside the instance's own folder are opened; limits are one table of what can be meant."""
 
 import errno
+import io
 import os
 import socket
 from pathlib import Path
@@ -303,12 +304,15 @@ def test_a_frozen_clock(text: str, seconds: int | None, words: str) -> None:
     assert refused.value.hint == words
 
 
-def test_the_defaults_are_those_of_every_published_run() -> None:
-    """A run's signature names only limits that differ from them: a default that moved would go unseen."""
-    assert " ".join(f"{name}={value}" for name, value in DEFAULT_LIMITS.items()) == (
-        "file_bytes=268435456 rows=5000000 columns=20000 cells=20000000 cell_bytes=16777216 table_bytes=268435456 json_depth=100 "
-        "json_keys=100000 json_records=10000 answer_bytes=65536 files=1000 line_bytes=8388608 metadata_bytes=536870912 "
-        "archive_bytes=1073741824 archive_members=50000 notes=100 seconds=10 run_seconds=604800 run_bytes=1099511627776 "
-        "message_bytes=1073741824 result_bytes=17179869184 billed_bytes=10737418240 memory_mib=2048 clock=0"
-    )
-    assert moved_limits(resolve_limits({"rows": 7, "columns": 20_000})) == {"rows": 7}
+def test_a_file_is_read_to_its_end_before_a_library_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fails behind the first piece is the machine's fault, and named."""
+
+    class Disk(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            if self.tell():
+                raise OSError(errno.EIO, "input/output error")
+            return super().read(size)
+
+    monkeypatch.setattr(paths, "open_trusted", lambda *_, **__: Disk(bytes(2 * paths._PIECE)))
+    with pytest.raises(OSError, match="input/output error"):
+        paths.check_readable(Path("x"), limit_bytes=1)

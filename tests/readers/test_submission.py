@@ -7,7 +7,7 @@ import re
 from array import array
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 from hypothesis import example, given
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from evalsuite.cli import main
 from evalsuite.core.dataclasses import replace
-from evalsuite.core.errors import SubmissionError
+from evalsuite.core.errors import FaultError, MachineError, SubmissionError
 from evalsuite.core.types import METADATA, Answer, Submission
 from evalsuite.gold.layouts import read_submission
 from evalsuite.readers import submission
@@ -585,3 +585,11 @@ def test_projects_are_a_submission(folders: tuple[Path, Path], tmp_path: Path, c
     for place in (other, tmp_path / "empty"):
         assert main(["run", str(place), "--gold", str(gold), "--no-save", "-q"]) == 2
         assert "no results_metadata.jsonl" in capsys.readouterr().err
+
+
+def test_a_machine_that_opens_nothing_is_not_the_submission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its error is told apart from metadata that cannot be read."""
+    (tmp_path / METADATA).write_text("")
+    monkeypatch.setattr(submission, "open_confined", Mock(side_effect=FaultError("LIMIT", "too many open files", side="setup")))
+    with pytest.raises(MachineError, match="too many open files"):
+        read_submission(tmp_path)

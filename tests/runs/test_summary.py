@@ -10,7 +10,7 @@ from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import OutputError
 from evalsuite.core.status import further_result_row
 from evalsuite.core.types import Result, Status
-from evalsuite.runs.summary import judged_words, score_or_mean, summarise, tags_by_instance
+from evalsuite.runs.summary import clusters_by_id, judged_words, score_or_mean, summarise, tags_by_instance
 from evalsuite.stats import intervals
 from evalsuite.stats.intervals import clustered_score_interval, score_interval
 from tests.properties import examples
@@ -95,6 +95,7 @@ def test_parts_have_their_own_rows() -> None:
     """
     assert summarise([RIGHT, WRONG], rules="official").histogram is None
     assert summarise([RIGHT, WRONG, HALF], rules="official").histogram == (1, 0, 0, 0, 0, 1, 0, 0, 0, 1)
+    assert clusters_by_id(["page"], {"page": ["f"], "hard": ["b"]}) == {"f": "page"}
     flipped = result("f", 1.0, strict=0.0, details={"flip": "case: Oslo"})
     summary = summarise([flipped, WRONG], rules="official", groups=tags_by_instance([("hard", "fb"), ("easy", "b")]))
     assert {tag: (row["n"], row["score"]) for tag, row in summary.by_group.items()} == {"hard": (2, 0.5), "easy": (1, 0.0)}
@@ -282,9 +283,3 @@ def test_each_scorer_of_several_has_a_row() -> None:
     found = summarise([twice], rules="official")
     assert [row["n_measured"] for row in found.by_scorer.values()] == [1, 1]
     assert (found.n_measured, found.n_partial) == (1, 0)
-
-
-def test_a_histogram_is_for_graded_scores() -> None:
-    """Rights and wrongs alone have none; of graded scores each falls into one of ten bins, 1 into the last."""
-    assert summarise([RIGHT, WRONG], rules="official").histogram is None
-    assert summarise([RIGHT, WRONG, HALF], rules="official").histogram == (1, 0, 0, 0, 0, 1, 0, 0, 0, 1)

@@ -248,9 +248,6 @@ def test_qa_correctness(serve: Serve, judge_at: Make, word: str, value: float | 
     assert [(body["temperature"], body["max_tokens"]) for body in server.asked] == [(0, 100)] * 3
 
 
-CLAIM = '{"claims": [{"claim": "a", "supported": ?}]}'
-
-
 @pytest.mark.parametrize(
     ("said", "repeats", "value", "category"), [("1001", 2, 0.5, "equal"), ("1101", 2, 0.75, "mixed"), ("1?", 1, None, "invalid")]
 )
