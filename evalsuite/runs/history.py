@@ -28,8 +28,8 @@ from evalsuite.core.errors import (
 )
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Result
-from evalsuite.runs.run_files import UNITS, is_intact, newer_version, read_json, read_results, why_no_run, write_atomically
-from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, holds_run, is_held, is_submission, unfinished_hint
+from evalsuite.runs.run_files import UNITS, newer_version, read_json, read_results, why_no_run, write_atomically
+from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, damage_in, holds_run, is_held, is_submission, unfinished_hint
 from evalsuite.runs.run_options import signature
 
 RUNS_FOLDER = Path(".evalsuite/runs")
@@ -191,12 +191,10 @@ def warn_of_damage() -> Iterator[str]:
 def damage_of(folder: Path) -> str:
     """Return which file of a run does not match its seal; empty if all match, have none or cannot be read."""
     try:
-        intact = is_intact((folder / RUN).read_bytes(), (folder / RESULTS).read_bytes())
+        damage = damage_in((folder / RUN).read_bytes(), (folder / RESULTS).read_bytes())
     except OSError:
         return ""
-    if intact is None or all(intact):
-        return ""
-    return f"{folder} is damaged: {RESULTS if intact[0] else RUN} is not what was written"
+    return damage and f"{folder} is damaged: {damage}"
 
 
 def selected_part(options: Mapping[str, Any]) -> dict[str, Any]:

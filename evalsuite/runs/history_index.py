@@ -107,8 +107,12 @@ def find_scored(root: Path, keys: set[str], memo: DiskCache) -> dict[str, Path]:
             entry_key = {"stamp": stamp, "key": run_key(columns_of(entry, [])) if entry is not None else ""}
             if entry is not None or reading_failure(folder) is None:
                 memo.put("run-key", str(place / name), entry_key)
-        if entry_key["key"] in keys and not damage_of(folder):
-            folders[entry_key["key"]] = folder
+        if entry_key["key"] in keys:
+            if "damage" not in entry_key:
+                entry_key["damage"] = damage_of(folder)
+                memo.put("run-key", str(place / name), entry_key)
+            if not entry_key["damage"]:
+                folders[entry_key["key"]] = folder
     return folders
 
 

@@ -77,6 +77,12 @@ def is_submission(folder: Path) -> bool:
     return bool(metadata_like(folder))
 
 
+def damage_in(run: bytes, results: bytes) -> str:
+    """Return which of the bytes of `run.json` and `results.jsonl` do not match their seal; empty if both do, or have none."""
+    intact = is_intact(run, results)
+    return "" if intact is None or all(intact) else f"{RESULTS if intact[0] else RUN} is not what was written"
+
+
 def holds_run(folder: Path) -> bool:
     """Return whether a folder is a finished run. In a submission, `run.json` is one of its author's files and never counts."""
     return (folder / RUN).is_file() and not is_submission(folder)
@@ -192,9 +198,8 @@ class RunFolder:
         if not isinstance(run, dict):
             raise _resume_error(self.path, "is a damaged run" if (self.path / RUN).exists() else "is not a run folder")
         journal = (self.path / RESULTS).read_bytes() if (self.path / RESULTS).exists() else b""
-        if (intact := is_intact((self.path / RUN).read_bytes(), journal)) is not None and not all(intact):
-            what = f"{self.path} is a damaged run: {RESULTS if intact[0] else RUN} is not what was written"
-            raise OutputError(what, hint="score the submission into a new folder")
+        if damage := damage_in((self.path / RUN).read_bytes(), journal):
+            raise OutputError(f"{self.path} is a damaged run: {damage}", hint="score the submission into a new folder")
         rows = _parse_journal(self.path / RESULTS, journal).values()
         if not any(map(needs_rescoring, rows)):
             is_whole = run.get("summary", {}).get("n_gold") in (None, len(rows))

@@ -252,6 +252,14 @@ def test_numbers_of_a_damaged_run_have_a_warning(two_runs: Path, capsys: pytest.
         assert warnings == ["warning: broken is damaged: results.jsonl is not what was written; its numbers may be wrong"], words
     assert main(["run", "one", "--gold", "gold", "--resume", "broken"]) == 2
     assert "broken is a damaged run: results.jsonl is not what was written" in capsys.readouterr().err
+    boards = []
+    for is_damaged in (False, False, True):
+        if is_damaged:
+            scored = next(Path(".evalsuite/runs").glob("*/results.jsonl"))
+            scored.write_text(scored.read_text().replace('"strict": ', '"strict":  ', 1))
+        assert main(["leaderboard", "one", "two", "--gold", "gold", "--isolation", "none"]) == 0
+        boards.append(re.search(r"(\d) new, (\d) reused", capsys.readouterr().out).groups())
+    assert boards == [("2", "0"), ("0", "2"), ("1", "1")]
 
 
 @pytest.mark.parametrize("words", ["run one --gold gold", "rescore runs/one", "compare runs/one two --gold gold", "samples one two"])
