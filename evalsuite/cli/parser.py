@@ -5,7 +5,7 @@ import inspect
 import os
 import re
 import shlex
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -193,9 +193,8 @@ class HelpCommand(TyperCommand):
 
         Raises `UsageError` for an empty path, which would be the working folder.
         """
-        known = {spelled for parameter in self.params for spelled in parameter.opts}
-        n = args.index("--") if "--" in args else len(args)
-        rest = super().parse_args(ctx, [*(with_hyphens(word, known) for word in args[:n]), *args[n:]])
+        ctx.token_normalize_func = _with_hyphens
+        rest = super().parse_args(ctx, args)
         for parameter in self.params:
             value = ctx.params.get(parameter.name)
             if hasattr(parameter.type, "readable") and "" in (value if isinstance(value, list | tuple) else (value,)):
@@ -231,11 +230,8 @@ class HelpCommand(TyperCommand):
                     formatter.write_dl(rows)
 
 
-def with_hyphens(word: str, known: Container[str]) -> str:
-    """Return an option of the `known` ones that is written with underscores, `--gold_dir=x`, with hyphens; any other word as it is."""
-    name, assigned, value = word.partition("=")
-    plain = name.replace("_", "-")
-    return f"{plain}{assigned}{value}" if word.startswith("--") and name not in known and plain in known else word
+def _with_hyphens(name: str) -> str:
+    return name.replace("_", "-")
 
 
 @functools.cache

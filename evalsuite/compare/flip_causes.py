@@ -62,7 +62,21 @@ def cause_of_acceptance(
     with verdicts_only():
         if is_moved and not ignore_order and not accepts(_moved(gold, partners), gold, False):
             return "tie order"
-        return _proved(forms, is_accepted, ignore_order=ignore_order, is_complete=is_complete)
+        cause = _proved(forms, is_accepted, ignore_order=ignore_order, is_complete=is_complete)
+        return _cause_of_row_order(cause, partners, pairs, evidence, accepts)
+
+
+def _cause_of_row_order(
+    cause: TableCause, partners: Mapping[int, int], pairs: Sequence[Pair], evidence: TableDiff, accepts: Accepts
+) -> TableCause:
+    """The cause, if none was found, for the same rows in another order.
+
+    Which cell comes first can decide how the reference reads a column of a file.
+    """
+    gold = _columns_of(evidence.gold, [column.position for column, _ in pairs])
+    answer = _columns_of(evidence.predicted, [other.position for _, other in pairs])
+    is_known = bool(partners) or cause != "no cause found" or answer.types is not None
+    return cause if is_known or accepts(answer, gold, True) else "typed by column"
 
 
 def _proved(forms: Forms, is_accepted: Callable[..., bool], *, ignore_order: bool, is_complete: bool) -> TableCause:

@@ -25,6 +25,7 @@ from evalsuite.scorers.table_match import table_match
 from tests.compare.tables.test_table import text_table
 
 HUGE = "1" + "0" * 400
+BEYOND_64_BITS = "9" * 23
 
 
 @pytest.mark.parametrize(("golds", "official", "position", "reference"), [
@@ -104,6 +105,10 @@ TIES = {"order_by": [0]}
     ("1 5", "x y,1.5 5", {"abs_tol": {"c0": 1}, **ORDER}, "own tolerance"),
     # The reference accepts each kind alone: the first without which it accepts.
     ("99 9.996 10.001", "_99 10.00 10.0075", {"abs_tol": 0.5, **ORDER}, "typed by column"),
+    # Whether the huge integer or the fraction comes first decides how the reference reads the column.
+    (f"1 {BEYOND_64_BITS} 1.0", f"1 1.0 {BEYOND_64_BITS}", ORDER, "typed by column"),
+    (f"1 1.0 {BEYOND_64_BITS}", f"1 {BEYOND_64_BITS} 1.0", ORDER, "typed by column"),
+    (f"1 {BEYOND_64_BITS} 1.0 5", f"1 1.0 {BEYOND_64_BITS} $5", ORDER, "written form"),
 ])  # fmt: skip
 def test_the_proved_cause_of_a_flip(gold: str, answer: str, options: dict[str, Any], flip: str) -> None:
     """Why strict accepts what the reference refuses, if several cells are written differently."""
