@@ -483,13 +483,12 @@ def _lenient_line(line: str) -> tuple[Any, Any]:
     """Return (the line, its details) as Python's own JSON reader parses them. Raises ValueError."""
     try:
         whole = json.loads(line)
-        details = whole.pop("details", {}) if isinstance(whole, dict) else None
-        if not isinstance(details, dict):
+        if not isinstance(whole, dict) or not isinstance(whole.get("details"), dict):
             raise ValueError("not a result line")
-        row = {"details": {}, "seconds": 0.0, "digests": None, "strict_fault": None, **whole}
+        row = {"digests": None, "strict_fault": None, **whole, "details": {}}
         # The form is checked on the text without surrogate halves; the values are those of the line.
         _line_decoder()(json.dumps(without_halves(row)))
-        return SimpleNamespace(**row), details
+        return SimpleNamespace(**row), whole["details"]
     except (RecursionError, msgspec.DecodeError) as error:
         raise ValueError(str(error)) from None
 

@@ -210,6 +210,8 @@ WRONG_LINES: list[tuple[str, str]] = [
     ('"fault": null', '"fault": "NO_SUCH"'), ('"seconds": 0.0', '"seconds": -1'), ('"seconds": 0.0', '"seconds": 2e300'),
     ('"seconds": 0.0', f'"seconds": {(1 << 53) + 1}'),
     ('"seconds": 0.0', '"seconds": 0.0, "more": 1'), ('"reason": "ü", ', ""), ('"scorer": "s"', '"scorer": 1'),
+    # Also what a missing key would be read as has to be written.
+    (f'"details": {json.dumps(RIGHT_DETAILS)}, ', ""), (', "seconds": 0.0', ""),
 ]  # fmt: skip
 
 

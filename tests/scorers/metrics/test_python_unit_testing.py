@@ -85,6 +85,8 @@ def test_pass_at_k_runs_its_programs() -> None:
     # Its options are those of `python_unit_testing`: 60 MiB fit by default, and beside Python not into 64.
     for options, value in (({}, 1), ({"memory_mib": 64}, 0)):
         assert get_metric("pass_at_k", k=1, **options)(["x = bytearray(60 << 20)"], "assert x") == value
+        alone = evalsuite.score("python_unit_testing", "x = bytearray(60 << 20)", gold="assert x", allow_programs=True, **options)
+        assert alone.official == value
 
 
 PARTS: list[Any] = [{"python_unit_testing": {}, "weight": 9}, {"exact_match": {}, "weight": 1}]
