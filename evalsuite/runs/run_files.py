@@ -81,7 +81,8 @@ def run_form() -> Any:
         {
             **dict.fromkeys(_SHARES, share),
             **dict.fromkeys(("n_gold", "n_judged", "n_submitted"), count),
-            **{"raw": raw | None, "scorers": texts, "flips": _generic(list, _entry()), "by_scorer": rows, "by_group": rows},
+            **{"raw": raw | None, "counts": dict[str, int], "scorers": texts, "flips": _generic(list, _entry())},
+            **{"by_scorer": rows, "by_group": rows},
         },
     )
     words = ("filter", "group", "layout", "mode", "shard", "as_of", "questions", "invalid_as")

@@ -128,8 +128,10 @@ def test_no_native_code_but_what_is_installed() -> None:
 def test_a_jail_that_the_system_kills_is_no_verdict(level: int, always: bool) -> None:
     """Each of the four processes, from the outside to the program's: a right program passes when tried again, or has no verdict."""
     killed: list[int] = []
+    # Long enough to be killed on a busy machine.
+    program = f"import time\ntime.sleep({20 if always else 1})\nx = 1"
     with ThreadPoolExecutor(1) as thread:
-        done = thread.submit(run_program, "import time\ntime.sleep(1)\nx = 1", "assert x == 1", timeout_seconds=60.0, memory_mib=512)
+        done = thread.submit(run_program, program, "assert x == 1", timeout_seconds=60.0, memory_mib=512)
         while not done.done():
             below = [os.getpid()]
             while len(below) < 6 and (inside := _started(below[-1])):

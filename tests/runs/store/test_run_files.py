@@ -127,6 +127,7 @@ def a_run() -> dict[str, Any]:
             **summary,
             "raw": {"scorer": "s", "mean": -1e300, "n_measured": 2},
             "flips": [flip],
+            "counts": {"scored": 2},
             **{"by_scorer": rows, "by_group": rows},
         },
         "corrections": {**corrections, "applied": [flip], "stale": [], "expired": []},
@@ -142,6 +143,7 @@ NOT_IN_A_RUN: list[tuple[str, Any]] = [
     *(("summary.raw", {"scorer": "s", "mean": value, "n_measured": 2}) for value in (2e300, -2e300, "x")),
     *(("summary.by_scorer", {"s": {"score": value}}) for value in (2, -1)),
     *(("summary.by_group", {"s": {"raw": value}}) for value in (2e300, "1")),
+    *(("summary.counts", value) for value in ({"scored": {}}, {"scored": None}, [1])),
     *(("summary.flips", [entry]) for entry in ({}, {"instance_id": 1}, "a")),
     *(
         ("corrections", {"hash": "h", "score": 1}),
