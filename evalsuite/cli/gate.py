@@ -95,7 +95,7 @@ def _warn_of_damaged_runs() -> None:
         from evalsuite.compare.characters import clean
 
         for warning in history.warn_of_damage():
-            print(clean(f"warning: {warning}; its numbers may be wrong"), file=sys.stderr)
+            print(clean(f"warning: {warning}"), file=sys.stderr)
 
 
 @contextmanager

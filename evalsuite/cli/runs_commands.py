@@ -38,6 +38,7 @@ from evalsuite.runs.history import (
     find_outdated,
     find_runs,
     find_unreadable,
+    is_changed,
     one_run,
     reading_failure,
     remove,
@@ -45,7 +46,7 @@ from evalsuite.runs.history import (
     submission_folder,
     tag_run,
 )
-from evalsuite.runs.run_folder import is_held, prune_command
+from evalsuite.runs.run_folder import MAY_BE_WRONG, RUN, is_held, prune_command
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.summary import Summary, judged_words
 
@@ -88,6 +89,7 @@ def runs_list(
         n = len(find_runs(runs)) if filter_words else 0
         print(clean(f"none of {n} runs in {runs} matches {filter_words}" if n else f"no runs in {runs}"))
     _print_unreadable(runs, {entry.name for entry in entries})
+    _print_note([entry.name for entry in entries if is_changed(entry.folder)], f"{RUN} is not what was written{MAY_BE_WRONG}")
     return EXIT_OK
 
 

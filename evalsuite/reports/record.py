@@ -16,7 +16,7 @@ from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, check_level, default_
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.gold.spec import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.reports.document import id_list, percent, range_words, rounded
-from evalsuite.runs.run_folder import RUN, labels_path
+from evalsuite.runs.run_folder import MAY_BE_WRONG, RUN, labels_path
 from evalsuite.runs.run_options import requested_rules, rules_label
 from evalsuite.runs.summary import Summary, clusters_by_id, summarise
 
@@ -106,10 +106,15 @@ def record_of_entry(entry: "RunEntry", labels: Path | None = None, *, exchanges:
     """Return the record of a saved run; its summary is computed again from the n results by the same code.
 
     `labels` is a CSV of human labels, by default the file next to the run; `exchanges` are questions and answers, None if they must not be
-    shown.
+    shown. A run that is not what was written has a warning.
     """
-    results = tuple(entry.results())
-    bare = Record(name=entry.name, run=entry.run, results=results, summary=summarise((), rules="official"), folder=entry.folder)
+    from evalsuite.runs.history import damage_of, note_reading
+
+    results, run, damage = tuple(entry.results()), entry.run, damage_of(entry.folder)
+    note_reading(entry.folder, damage)
+    if damage:
+        run = {**run, "warnings": [*run.get("warnings", ()), damage + MAY_BE_WRONG]}
+    bare = Record(name=entry.name, run=run, results=results, summary=summarise((), rules="official"), folder=entry.folder)
     gold = entry.run["gold"]
     part = {"clusters": gold.get("clusters", ()), "n_instances": gold.get("n_instances")}
     summary = summarise(results, rules=bare.rules, groups=bare.groups, where=str(entry.folder / RUN), **part)
@@ -166,8 +171,8 @@ def redact_record(record: Record, level: str | None = None) -> Record:
 
 
 def _own_warnings(record: Record, level: str) -> list[str]:
-    """Return the warnings about the submission, and count the others, because warnings about gold quote it."""
-    warnings = [text for text in record.run.get("warnings", ()) if text.startswith(METADATA_ARRAY)]
+    """Return the warnings about the submission and the run, and count the others, because warnings about gold quote it."""
+    warnings = [text for text in record.run.get("warnings", ()) if text.startswith(METADATA_ARRAY) or text.endswith(MAY_BE_WRONG)]
     n_more = len(record.run.get("warnings", ())) - len(warnings)
     return [*warnings, f"{n_more} about gold, not shown at --reveal {level}"] if n_more else warnings
 

@@ -29,7 +29,7 @@ from evalsuite.core.errors import (
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Result
 from evalsuite.runs.run_files import UNITS, newer_version, read_json, read_results, why_no_run, write_atomically
-from evalsuite.runs.run_folder import RESULTS, RUN, STARTED, damage_in, holds_run, is_held, is_submission, unfinished_hint
+from evalsuite.runs.run_folder import MAY_BE_WRONG, RESULTS, RUN, STARTED, damage_in, holds_run, is_held, is_submission, unfinished_hint
 from evalsuite.runs.run_options import signature
 
 RUNS_FOLDER = Path(".evalsuite/runs")
@@ -185,7 +185,8 @@ def note_reading(folder: Path, damage: str | None = None) -> None:
 
 def warn_of_damage() -> Iterator[str]:
     """Yield a warning for each run whose results were read and that does not match its seal."""
-    return filter(None, (damage_of(folder) if damage is None else damage for folder, damage in _with_results.items()))
+    damages = (damage_of(folder) if damage is None else damage for folder, damage in _with_results.items())
+    return (damage + MAY_BE_WRONG for damage in damages if damage)
 
 
 def damage_of(folder: Path) -> str:
@@ -195,6 +196,14 @@ def damage_of(folder: Path) -> str:
     except OSError:
         return ""
     return damage and f"{folder} is damaged: {damage}"
+
+
+def is_changed(folder: Path) -> bool:
+    """Return whether the `run.json` of a run does not match its own seal; `results.jsonl` is not read."""
+    try:
+        return damage_in((folder / RUN).read_bytes(), b"").startswith(RUN)
+    except OSError:
+        return False
 
 
 def selected_part(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -77,6 +77,10 @@ def is_submission(folder: Path) -> bool:
     return bool(metadata_like(folder))
 
 
+# How a warning about a run ends that is not what was written.
+MAY_BE_WRONG = "; its numbers may be wrong"
+
+
 def damage_in(run: bytes, results: bytes) -> str:
     """Return which of the bytes of `run.json` and `results.jsonl` do not match their seal; empty if both do, or have none."""
     intact = is_intact(run, results)

@@ -250,6 +250,18 @@ def test_numbers_of_a_damaged_run_have_a_warning(two_runs: Path, capsys: pytest.
         main(words.split())
         warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: ") and "damaged" in line]
         assert warnings == ["warning: broken is damaged: results.jsonl is not what was written; its numbers may be wrong"], words
+    wrong = "results.jsonl is not what was written; its numbers may be wrong"
+    for level in ("cells", "none"):
+        assert main(["report", "broken", "-o", "r.html", "-o", "r.json", "--reveal", level]) == 0
+        assert wrong in Path("r.html").read_text()
+        assert json.loads(Path("r.json").read_text())["warnings"][-1] == f"broken is damaged: {wrong}"
+    capsys.readouterr()
+    main(["runs", "list", "--runs", "runs"])
+    assert capsys.readouterr().err == ""
+    changed = Path("runs/two/run.json")
+    changed.write_text(changed.read_text().replace('"strict": ', '"strict":  ', 1))
+    main(["runs", "list", "--runs", "runs"])
+    assert capsys.readouterr().err == "note: two: run.json is not what was written; its numbers may be wrong\n"
     assert main(["run", "one", "--gold", "gold", "--resume", "broken"]) == 2
     assert "broken is a damaged run: results.jsonl is not what was written" in capsys.readouterr().err
     boards = []
