@@ -19,7 +19,7 @@ from tests.compare.tables import test_big_tables, test_table_strict
 from tests.compare.texts import test_values
 from tests.properties import is_full
 
-N = 100_000 if is_full() else 100
+N = 40_000 if is_full() else 100
 SHARE = {"tables": 0.5, "numbers": 0.3, "texts": 0.2, "causes": 0.1}
 Columns = list[list[str]]
 PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
