@@ -53,7 +53,7 @@ def is_odd(text: str) -> bool:
 
 
 THERE: dict[str, Callable[[Case], bool]] = {
-    "row pairing": lambda case: case.option("ignore_order"),
+    "row pairing": lambda case: case.options.get("ignore_order") in (True, [True]),
     "typed by column": lambda case: case.any(is_odd),
     "dtype of other columns": lambda case: case.any(is_odd),
     "null words": lambda case: case.any(lambda text: text.strip() == "" or text.strip().lower() in ("na", "null", "none", "nan")),
@@ -69,7 +69,7 @@ THERE: dict[str, Callable[[Case], bool]] = {
     "per-gold options": lambda case: isinstance(case.options.get("ignore_order"), list),
     "native types": lambda case: case.has_types,
     "percent form": lambda case: case.any(lambda text: "%" in text) or case.option("percentage"),
-    "tie order": lambda case: case.option("order_by") and not case.option("ignore_order"),
+    "tie order": lambda case: case.option("order_by") and case.options.get("ignore_order") not in (True, [True]),
     "own tolerance": lambda case: case.option("abs_tol", "rel_tol"),
     "rounding": lambda case: case.any(lambda text: "." in text),
     "sign": lambda case: case.any(lambda text: "-" in text),
@@ -220,6 +220,7 @@ def examples(kind: str) -> settings:
 @example(([["0", "-0.0", "-1"]], [["0", "0.000000", "-0.996000"]]), {"ignore_order": True})
 @example(([["-0.0", "-1"]], [["0.000000", "-1"]]), {"ignore_order": True})
 @example(([["1", "1.0", "9" * 23]], [["1", "9" * 23, "1.0"]]), {})
+@example(([["1.5", "1.5"], ["1", "1.5"]], [["1.5", "1.5"], ["1", ".5"]]), {"ignore_order": [False], "abs_tol": 0.5, "order_by": [0]})
 def test_tables(case: tuple[list[list[str]], list[list[str]]], options: dict[str, Any]) -> None:
     """Tables of text and of a database; on plain numbers in order strict is inside official."""
     predicted, gold = (test_table_strict.table(side, len(case[0][0])) for side in case[::-1])
