@@ -137,7 +137,7 @@ def test_no_room_moves_a_verdict(n_mib: int, alone: Verdicts, example: tuple[Pat
 
 
 @linux
-@pytest.mark.parametrize(("seed", "n"), [(1002, 1), pytest.param(1000, 500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("seed", "n"), [(1002, 1), *(pytest.param(1000 * part, 100, marks=pytest.mark.slow) for part in range(1, 6))])
 def test_machines_that_lack_anything_move_no_verdict(seed: int, n: int, example: tuple[Path, Path], tmp_path: Path) -> None:
     """Whatever a machine lacks, a run ends as it does everywhere, with unscored answers, or with one error: no verdict differs."""
     words = [sys.executable, "-m", "tests.sandbox.limit_combinations", tmp_path, *example, seed, n]
