@@ -282,3 +282,16 @@ def test_the_reader_of_a_plan_that_fails_is_closed(tmp_path: Path, monkeypatch: 
     ):
         pass
     assert [len(readers) for readers in seen] == [1, 0]
+
+
+def test_no_room_for_the_lines_of_all_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that lets a process write less than the results of a run take, a KiB for each, is told before anything is scored."""
+    cases = {name: ("string_match", {"gold": "a"}, "a") for name in "abc"}
+    submission, gold = write_sides(tmp_path / "submission", tmp_path / "gold", cases)
+    most = {"FSIZE": 3 * 1024}
+    monkeypatch.setattr("evalsuite.sandbox.limits._soft_limit", most.get)
+    with plan_run(submission, gold, RunOptions(isolation="none"), None) as planned:
+        assert len(planned.tasks) == 3
+    most["FSIZE"] -= 1
+    with pytest.raises(EvalsuiteError, match="this run writes one of 3072 bytes"), plan_run(submission, gold, RunOptions(), None):
+        pass
