@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from evalsuite.analysis.gold_checks.lint import CODES, diff, lint, write
+from evalsuite.analysis.gold_checks.lint import CODES, diff, lint, ways_wider, write
 from evalsuite.core.errors import GoldError
+from evalsuite.core.types import Check
 from tests.analysis.gold_checks.gold_folders import CITIES, Made, clean
 from tests.analysis.gold_checks.lint_plants import PLANTED, Plant
 from tests.conftest import ROOT, corpus, is_default_corpus
@@ -167,3 +168,30 @@ def test_a_line_in_an_own_style_is_left_alone(tmp_path: Path) -> None:
     found = lint(gold)
     assert [one.code for one in found.findings] == ["padded-gold"]
     assert diff(found) == ""
+
+
+@pytest.mark.parametrize(
+    ("scorer", "before", "after", "ways"),
+    [
+        ("string_match", {"exclude": ["a", "b"]}, {"exclude": ["c"]}, ["exclude"]),
+        ("string_match", {"exclude": ["a"]}, {"exclude": ["b"]}, []),
+        ("string_match", {"exclude": ["a"]}, {"exclude": ["a", "b"]}, []),
+        ("string_match", {"gold": "a"}, {"gold": ["a", "b"]}, ["gold"]),
+        ("string_match", {"gold": ["a", "b"]}, {"gold": ["b", "c", "d"]}, []),
+        ("string_match", {"gold": ["a", "b"]}, {"gold": ["b", "a"]}, []),
+        ("table_match", {"condition_cols": [0, 1]}, {"condition_cols": [0]}, ["condition_cols"]),
+        ("table_match", {"condition_cols": [0]}, {"condition_cols": [1]}, []),
+        ("table_match", {"condition_cols": [0]}, {"condition_cols": []}, []),
+        ("table_match", {}, {"condition_cols": [1, 2, 3]}, ["condition_cols"]),
+        ("table_match", {"order_by": [0, 1]}, {"order_by": [1]}, ["order_by"]),
+        ("table_match", {"ignore_order": False}, {"ignore_order": [False, True]}, ["ignore_order"]),
+        ("table_match", {"ignore_order": [True, True]}, {"ignore_order": True}, []),
+        ("number_match", {"rel_tol": 0.1, "precision": 3}, {"rel_tol": 0.2, "precision": 2}, ["precision", "rel_tol"]),
+        ("number_match", {"rel_tol": 0.2, "precision": 2}, {"rel_tol": 0.1, "precision": 3}, []),
+    ],
+)
+def test_which_parameters_accept_more(scorer: str, before: dict[str, Any], after: dict[str, Any], ways: list[str]) -> None:
+    """A larger tolerance, more golds beside those there were, fewer columns and words that count; another one in its place is not more."""
+    checks = [Check(scorer=scorer, parameters=parameters, where="") for parameters in (before, after)]
+    assert [way.partition(" ")[0] for way in ways_wider(checks[0], checks[1])] == ways
+    assert list(ways_wider(checks[0], Check(scorer="f1", parameters=after, where=""))) == []
