@@ -227,11 +227,11 @@ def place(tmp_path: Path) -> Path:
 def test_a_ratio_says_who_is_faster(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gold's time over the query's, about 1 beside itself; a slow statement is measured by its first run."""
     limits = QueryLimits.from_names(resolve_limits())
-    assert time_ratio(FAST, SLOW, str(place), BIRD, limits) > 2
-    assert time_ratio(SLOW, FAST, str(place), BIRD, limits) < 0.5
-    assert time_ratio(SLOW, SLOW, str(place), BIRD, limits) == pytest.approx(1, abs=0.5)
+    assert time_ratio(FAST, SLOW, str(place), BIRD, limits) > 5
+    assert time_ratio(SLOW, FAST, str(place), BIRD, limits) < 0.2
+    assert time_ratio(SLOW, SLOW, str(place), BIRD, limits) == pytest.approx(1, abs=0.3)
     monkeypatch.setattr(query_pairs, "_SLOW_NS", 0)
-    assert time_ratio(FAST, SLOW, str(place), BIRD, limits) > 2
+    assert time_ratio(FAST, SLOW, str(place), BIRD, limits) > 5
 
 
 def test_a_run_times_right_answers(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,7 +246,7 @@ def test_a_run_times_right_answers(place: Path, tmp_path: Path, capsys: pytest.C
     shown = capsys.readouterr().out
     rows = [json.loads(line) for line in (tmp_path / "timed/results.jsonl").read_text().splitlines()]
     assert ["time_ratio" in row["details"] for row in rows] == [True, False, True]
-    assert rows[0]["details"]["time_ratio"] > 2
+    assert rows[0]["details"]["time_ratio"] > 5
     summary = json.loads((tmp_path / "timed/run.json").read_text())["summary"]
     assert summary["pairs"]["n_timed"] == 2
     assert summary["by_group"]["simple"]["pairs"]["r_ves"] == pytest.approx(100 * 1.25**0.5 / 2)

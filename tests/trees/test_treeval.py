@@ -230,7 +230,7 @@ def turned(source: random.Random, value: Any) -> Any:
     return [turned(source, item) for item in source.sample(value, len(value))] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("n", [20, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [20, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_no_order_matters(n: int) -> None:
     """Random batches with the records, keys and items in any order: the same counters, score and means, to the last digit."""
     source = random.Random(n)

@@ -19,7 +19,7 @@ from tests.compare.tables import test_big_tables, test_table_strict
 from tests.compare.texts import test_values
 from tests.properties import is_full
 
-N = 40_000 if is_full() else 100
+N = 100_000 if is_full() else 100
 SHARE = {"tables": 0.5, "numbers": 0.3, "texts": 0.2, "causes": 0.1}
 Columns = list[list[str]]
 PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
@@ -49,7 +49,7 @@ class Case:
 
 def is_odd(text: str) -> bool:
     """Whether a cell is anything but a plain number that a float can hold, and 64 bits if it is whole."""
-    return PLAIN.fullmatch(text) is None or len(text) > 300 or (len(text) > 18 and "." not in text)
+    return PLAIN.fullmatch(text) is None or len(text) > 300 or ("." not in text and not -(1 << 63) <= int(text) < 1 << 63)
 
 
 THERE: dict[str, Callable[[Case], bool]] = {
@@ -160,10 +160,6 @@ def proves(cause: str, gold: Columns, answer: Columns, options: Mapping[str, Any
     alone = repaired(lambda other: other != kind)
     if cause == "row pairing" and judge(gold, alone, {**options, "ignore_order": False}).official != 1:
         return False
-    # In order a column is judged alone; beside another one that is like it the reference may take that one.
-    columns = [] if options["ignore_order"] else list(zip(gold, alone, strict=True))
-    if any(judge([own], [other], options).official == 0 for own, other in columns):
-        return True
     return judge(gold, alone, options).official == 0 or judge(gold, repaired(lambda other: other == kind), options).official == 1
 
 
@@ -239,10 +235,6 @@ def test_tables(case: tuple[list[list[str]], list[list[str]]], options: dict[str
 @example(([["5", "5"]], [["5.0", "$5"]]), {"ignore_order": False})
 @example(([["n/a"], ["2020-01-01"]], [["null"], ["2020-01-01 00:00:00"]]), {"ignore_order": False})
 @example(([["5", "NULL"]], [["5.4", "NONE"]]), {"ignore_order": False, "abs_tol": 0.5})
-@example(
-    ([["9.999", "9.999", "9.999"], ["$10.00", "9.999", "9.999"]], [["$10.00", "9.999", "10.0"], ["9.999", "9.999", "10.0"]]),
-    {"ignore_order": False},
-)
 def test_the_repair_of_a_cause_is_what_the_reference_needs(case: tuple[Columns, Columns], options: dict[str, Any]) -> None:
     """A flip's cause is why the reference refuses, and not just the first cell that is written differently."""
     gold, answer = case
