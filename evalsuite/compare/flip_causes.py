@@ -73,10 +73,11 @@ def _cause_of_row_order(
 
     Which cell comes first can decide how the reference reads a column of a file.
     """
+    if partners or cause != "no cause found" or evidence.predicted.types is not None:
+        return cause
     gold = _columns_of(evidence.gold, [column.position for column, _ in pairs])
     answer = _columns_of(evidence.predicted, [other.position for _, other in pairs])
-    is_known = bool(partners) or cause != "no cause found" or answer.types is not None
-    return cause if is_known or accepts(answer, gold, True) else "typed by column"
+    return cause if accepts(answer, gold, True) else "typed by column"
 
 
 def _proved(forms: Forms, is_accepted: Callable[..., bool], *, ignore_order: bool, is_complete: bool) -> TableCause:
