@@ -38,26 +38,26 @@ def cause_of_acceptance(
 ) -> TableCause:
     """The cause for columns that strict pairs; `refused` is the position of the gold column without a match for the reference, if known.
 
-    The refused column comes first; if order counts, only it is looked at, because the reference judges each column of text alone.
+    The refused column comes first. If order counts, the reference judges each column of text alone, and only the refused one is asked for,
+    among all columns of the answer: another one may take its place.
     """
-    answer, alone = evidence.predicted, [pair for pair in pairs if pair[0].position == refused]
-    is_alone = not ignore_order and answer.types is None
-    most = _MOST_READ // max(1, len(pairs))
-    partners = _pair_rows(alone if is_alone and ties is None else pairs, evidence, ties, ignore_order, most)
+    answer, most = evidence.predicted, _MOST_READ // max(1, len(pairs))
+    partners = _pair_rows(pairs, evidence, ties, ignore_order, most)
     if partners is None:
         return "no cause found"
-    pairs = alone if is_alone else sorted(pairs, key=lambda pair: pair[0].position != refused)
+    pairs = sorted(pairs, key=lambda pair: pair[0].position != refused)
     forms, is_complete = _forms(pairs, evidence, partners), len(partners) < most
     is_moved = any(row != other for row, other in partners.items())
-    if len(forms) == 1 and is_complete and is_alone and not is_moved:
+    if len(forms) == 1 and is_complete and not (is_moved or ignore_order or answer.types):
+        # Repaired in this kind the answer is gold, whose columns of text the reference finds whatever stands beside them.
         return next(iter(forms))
-    if evidence.n_rows * (len(pairs) + len(answer.columns)) > _MOST_ASKED and not is_alone:
+    gold, rest = _columns_of(evidence.gold, [column.position for column, _ in pairs]), _columns_of(answer, _others(answer, pairs))
+    asked = gold if ignore_order or answer.types or refused is None else _columns_of(gold, [0])
+    if evidence.n_rows * (len(asked.columns) + len(answer.columns)) > _MOST_ASKED:
         return "no cause found"
-    gold = _columns_of(evidence.gold, [column.position for column, _ in pairs])
-    rest = None if is_alone else _columns_of(answer, _others(answer, pairs))
 
     def is_accepted(kept: Forms, *, rest: Table | None = rest, sorts: bool = ignore_order) -> bool:
-        return accepts(_beside(_with_forms(gold, kept, pairs, answer), rest), gold, sorts)
+        return accepts(_beside(_with_forms(gold, kept, pairs, answer), rest), asked, sorts)
 
     with verdicts_only():
         if is_moved and not ignore_order and not accepts(_moved(gold, partners), gold, False):

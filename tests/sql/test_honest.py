@@ -11,7 +11,7 @@ import os
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Any
@@ -118,11 +118,14 @@ RIGHTLY = {
 
 
 def _is_rightly_refused(engine: str, outcome: tuple[str, str, str], own: Set[str]) -> bool:
-    """Whether a refusal is one that stays: `own` are the volatile functions that the tests made themselves."""
+    """Whether a refusal is one that stays: `own` are the functions that change something and that the tests made themselves."""
     text, _, words = outcome
     if re.search(RIGHTLY[engine], text, re.IGNORECASE):
         return True
     if engine == "duckdb":
+        # A macro is refused for what it does; `memory` is the database that the test had open, and ours has another name.
+        if any(re.search(rf"\b{name}\s*\(", text) for name in own) or re.fullmatch(rf"{OUTSIDE}: memory\.\w+\.\w+", words):
+            return True
         # A name that is not in the catalogue is one of an extension.
         named = re.fullmatch(rf"{OUTSIDE}: (\w+)", words)
         return named is not None and not duckdb.execute("SELECT 1 FROM duckdb_functions() WHERE function_name = $1", [named[1]]).fetchone()
@@ -130,6 +133,17 @@ def _is_rightly_refused(engine: str, outcome: tuple[str, str, str], own: Set[str
     # What the server refuses by itself with a word of its rights is no refusal of ours.
     is_of_rights = words.startswith(OUTSIDE) and not called and "is no plain text" not in words
     return engine == "postgres" and (is_of_rights or (called is not None and called[1] in own))
+
+
+_CHANGING_MACRO = re.compile(
+    r"create\s+(?:or\s+replace\s+)?(?:macro|function)\s+(\w+)\b.*\b(?:nextval|setval)\b", re.IGNORECASE | re.DOTALL
+)
+
+
+def _own(engine: str, file: Path) -> set[str]:
+    """The names of DuckDB's macros in a file that move a sequence."""
+    builds = upstream.statements(engine, file)[0] if engine == "duckdb" else ()
+    return {found[1] for one in builds if (found := _CHANGING_MACRO.match(one))}
 
 
 def _replay(engine: str, file: Path, place: Path, pipe: Pipe) -> None:
@@ -171,7 +185,14 @@ def test_the_engines_own_statements_are_not_refused(engine: str, request: pytest
     if not files:
         pytest.skip(f"no {upstream.FILES[engine]} in {engine}/ of EVALSUITE_SQL_CORPUS")
     outcomes: list[tuple[str, str, str]] = []
-    own: set[str] = set()
+    wrongly: list[tuple[str, str, str]] = []
+
+    def take(found: Iterable[tuple[str, str, str]], own: Set[str]) -> None:
+        for outcome in found:
+            outcomes.append(outcome)
+            if outcome[1] == "SQL_NOT_ALLOWED" and not _is_rightly_refused(engine, outcome, own):
+                wrongly.append(outcome)
+
     if engine == "postgres":
         scripts = [upstream.statements(engine, file) for file in files]
         server = request.getfixturevalue("postgres")
@@ -184,14 +205,12 @@ def test_the_engines_own_statements_are_not_refused(engine: str, request: pytest
                 str(name) for (name,) in owner.execute("SELECT proname FROM pg_proc WHERE oid >= 16384 AND provolatile = 'v'").fetchall()
             }
         for _, asked in scripts:
-            outcomes += _outcomes(connection, asked)
+            take(_outcomes(connection, asked), own)
     else:
         for number, file in enumerate(files):
             place = tmp_path / str(number)
             place.mkdir()
-            outcomes += _replayed(engine, file, place)
-    refused = [outcome for outcome in outcomes if outcome[1] == "SQL_NOT_ALLOWED"]
-    wrongly = [outcome for outcome in refused if not _is_rightly_refused(engine, outcome, own)]
+            take(_replayed(engine, file, place), _own(engine, file))
     print(f"\n{engine}: {len(files)} files, {len(outcomes)} statements, {dict(Counter(code for _, code, _ in outcomes))}")
     assert len(outcomes) > 100
     assert wrongly == []

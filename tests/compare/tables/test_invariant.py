@@ -235,6 +235,9 @@ def test_tables(case: tuple[list[list[str]], list[list[str]]], options: dict[str
 @example(([["5", "5"]], [["5.0", "$5"]]), {"ignore_order": False})
 @example(([["n/a"], ["2020-01-01"]], [["null"], ["2020-01-01 00:00:00"]]), {"ignore_order": False})
 @example(([["5", "NULL"]], [["5.4", "NONE"]]), {"ignore_order": False, "abs_tol": 0.5})
+@example(
+    ([["9.999"] * 3, ["$10.00", "9.999", "9.999"]], [["$10.00", "9.999", "10.0"], ["9.999", "9.999", "10.0"]]), {"ignore_order": False}
+)
 def test_the_repair_of_a_cause_is_what_the_reference_needs(case: tuple[Columns, Columns], options: dict[str, Any]) -> None:
     """A flip's cause is why the reference refuses, and not just the first cell that is written differently."""
     gold, answer = case
