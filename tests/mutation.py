@@ -660,11 +660,13 @@ def _print_table(text: str) -> None:
         print(f"\n{text}all: {_share(*sums[:2])}, {sums[2]} equivalent, {sums[3]} without time", flush=True)
 
 
-def _measure_features(words: Sequence[str], is_recorded: bool) -> int:
-    """Make features ineffective of which the name has all the words; exit code 1 where no test notices one."""
+def _measure_features(words: Sequence[str], part: str, is_recorded: bool) -> int:
+    """Make features ineffective of which the name has all the words (`2/7`: the second of seven parts of them); exit code 1 where no test
+    notices one."""
     from tests.features import UNNOTICED, Features, features, make_switchable, record
 
-    names = [name for name in features() if {*words} <= {*name.split()}]
+    at, n_parts = map(int, part.split("/"))
+    names = [name for name in features() if {*words} <= {*name.split()}][at - 1 :: n_parts]
     files = [str(path) for path in sorted(Path("tests").rglob("test_*.py")) if not UNCONCERNED & {*path.parts}]
     with TemporaryDirectory(prefix="mutation-") as place:
         _copied(place)
@@ -689,12 +691,13 @@ def main() -> int:
     parser.add_argument("--changed", action="store_true", help="the lines that differ from main, for at most a minute")
     parser.add_argument("--reach", action="store_true", help="name the lines of a package that no test reaches")
     parser.add_argument("--options", nargs="*", metavar="WORD", help="make options, parameters, keys and codes ineffective")
+    parser.add_argument("--part", default="1/1", metavar="I/N", help="with --options: part I of N of them")
     parser.add_argument("--record", action="store_true", help="with --options: write the tests into tests/data/noticed_by.json")
     parser.add_argument("-n", type=int, default=60, help="size of the sample of a package")
     parser.add_argument("--seed", default="1")
     asked = parser.parse_args()
     if asked.options is not None:
-        return _measure_features(asked.options, asked.record)
+        return _measure_features(asked.options, asked.part, asked.record)
     parts: dict[str, tuple[list[Change], Sequence[str]]] = {}
     until = time.monotonic() + (45 if asked.changed else 86_400)
     if asked.changed:

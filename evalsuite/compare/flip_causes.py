@@ -5,6 +5,7 @@ with that kind repaired. What cannot be shown in this way is `no cause found`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from evalsuite.compare.bipartite_matching import bipartite_matching
@@ -38,8 +39,8 @@ def cause_of_acceptance(
 ) -> TableCause:
     """The cause for columns that strict pairs; `refused` is the position of the gold column without a match for the reference, if known.
 
-    The refused column comes first. If order counts, the reference judges each column of text alone, and only the refused one is asked for,
-    among all columns of the answer: another one may take its place.
+    The refused column comes first. If order counts, the reference judges each column of text alone: a kind for which the refused one has no
+    match among all columns of the answer goes before those that are in the way of others.
     """
     answer, most = evidence.predicted, _MOST_READ // max(1, len(pairs))
     partners = _pair_rows(pairs, evidence, ties, ignore_order, most)
@@ -52,17 +53,17 @@ def cause_of_acceptance(
         # Repaired in this kind the answer is gold, whose columns of text the reference finds whatever stands beside them.
         return next(iter(forms))
     gold, rest = _columns_of(evidence.gold, [column.position for column, _ in pairs]), _columns_of(answer, _others(answer, pairs))
-    asked = gold if ignore_order or answer.types or refused is None else _columns_of(gold, [0])
-    if evidence.n_rows * (len(asked.columns) + len(answer.columns)) > _MOST_ASKED:
+    asked = [gold] if ignore_order or answer.types or refused is None else [_columns_of(gold, [0]), gold]
+    if evidence.n_rows * (len(pairs) + len(answer.columns)) > _MOST_ASKED:
         return "no cause found"
 
-    def is_accepted(kept: Forms, *, rest: Table | None = rest, sorts: bool = ignore_order) -> bool:
+    def is_accepted(kept: Forms, *, asked: Table = gold, rest: Table | None = rest, sorts: bool = ignore_order) -> bool:
         return accepts(_beside(_with_forms(gold, kept, pairs, answer), rest), asked, sorts)
 
     with verdicts_only():
         if is_moved and not ignore_order and not accepts(_moved(gold, partners), gold, False):
             return "tie order"
-        cause = _proved(forms, is_accepted, ignore_order=ignore_order, is_complete=is_complete)
+        cause = _proved(forms, is_accepted, asked, ignore_order=ignore_order, is_complete=is_complete)
         return _cause_of_row_order(cause, partners, pairs, evidence, accepts)
 
 
@@ -80,12 +81,16 @@ def _cause_of_row_order(
     return cause if accepts(answer, gold, True) else "typed by column"
 
 
-def _proved(forms: Forms, is_accepted: Callable[..., bool], *, ignore_order: bool, is_complete: bool) -> TableCause:
-    """The first kind for which the reference refuses when all others are repaired, else the first without which it accepts."""
+def _proved(forms: Forms, is_accepted: Callable[..., bool], asked: Sequence[Table], *, ignore_order: bool, is_complete: bool) -> TableCause:
+    """The first kind for which the reference refuses when all others are repaired, else the first without which it accepts.
+
+    `asked` are the gold tables for which it may refuse, in this order.
+    """
     if not is_accepted({}):
         return "dtype of other columns" if is_accepted({}, rest=None) else "cells the reference dies of"
-    for kind, cells in forms.items():
-        if not is_accepted({kind: cells}):
+    for table, kind in product(asked, forms):
+        cells = forms[kind]
+        if not is_accepted({kind: cells}, asked=table):
             in_place = kind == "typed by column" and ignore_order and is_accepted({kind: cells}, rest=None, sorts=False)
             return "row pairing" if in_place else kind
     for kind in forms if is_complete else ():

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -206,18 +207,23 @@ TEXTS = st.tuples(
 )
 
 
-def examples(kind: str) -> settings:
-    """The cases of a kind, of `N` in all."""
-    return settings(max_examples=int(N * SHARE[kind]), deadline=None)
+def examples(kind: str, n_parts: int = 1) -> settings:
+    """The cases of one of some parts of a kind, of `N` in all."""
+    return settings(max_examples=int(N * SHARE[kind] / n_parts), deadline=None)
 
 
-@examples("tables")
-@given(TABLES, OPTIONS)
+# The slow tests draw as many cases in parts, which take turns with others.
+PARTS = range(5 if is_full() else 1)
+
+
+@pytest.mark.parametrize("part", PARTS)
+@examples("tables", len(PARTS))
+@given(case=TABLES, options=OPTIONS)
 @example(([["0", "-0.0", "-1"]], [["0", "0.000000", "-0.996000"]]), {"ignore_order": True})
 @example(([["-0.0", "-1"]], [["0.000000", "-1"]]), {"ignore_order": True})
 @example(([["1", "1.0", "9" * 23]], [["1", "9" * 23, "1.0"]]), {})
 @example(([["1.5", "1.5"], ["1", "1.5"]], [["1.5", "1.5"], ["1", ".5"]]), {"ignore_order": [False], "abs_tol": 0.5, "order_by": [0]})
-def test_tables(case: tuple[list[list[str]], list[list[str]]], options: dict[str, Any]) -> None:
+def test_tables(part: int, case: tuple[list[list[str]], list[list[str]]], options: dict[str, Any]) -> None:
     """Tables of text and of a database; on plain numbers in order strict is inside official."""
     predicted, gold = (test_table_strict.table(side, len(case[0][0])) for side in case[::-1])
     seen = Case([cell for side in case for column in side for cell in column], options)
@@ -238,6 +244,7 @@ def test_tables(case: tuple[list[list[str]], list[list[str]]], options: dict[str
 @example(
     ([["9.999"] * 3, ["$10.00", "9.999", "9.999"]], [["$10.00", "9.999", "10.0"], ["9.999", "9.999", "10.0"]]), {"ignore_order": False}
 )
+@example(([["NONE", "a"], ["", "a"]], [["", "a"], ["NONE", " a"]]), {"ignore_order": False})
 def test_the_repair_of_a_cause_is_what_the_reference_needs(case: tuple[Columns, Columns], options: dict[str, Any]) -> None:
     """A flip's cause is why the reference refuses, and not just the first cell that is written differently."""
     gold, answer = case

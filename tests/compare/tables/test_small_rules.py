@@ -95,8 +95,9 @@ TIES = {"order_by": [0]}
     (f"{HUGE} 2", f"{HUGE} 2", {}, "cells the reference dies of"), ("2 5", f"{HUGE} 2,2 $5", ORDER, "cells the reference dies of"),
     # A column that is not needed makes floats of the others, which are sorted as text.
     ("20000000000000000 21", "20000000000000000 21,0.5 1.5", ORDER, "dtype of other columns"),
-    # In order only the refused column is asked for, which another one may take the place of; in any order it comes first.
+    # The refused column is asked for first. In order another one may take its place.
     ("9.999 9.999 9.999,$10.00 9.999 9.999", "$10.00 9.999 10.0,9.999 9.999 10.0", {}, "typed by column"),
+    ("NONE a,null a", "null a,NONE a_", {}, "spaces"),
     ("none b,5 a", "x y,none b,5.0 a", {}, "typed by column"), ("1 5,7 a", "1.0 $5,7.0 a", {}, "written form"),
     ("1 5,7 a,9 b", "1.0 5,$7 a,9.0 b", ORDER, "written form"), ("1 5,7 a,9 b", "x y,1.0 5,$7 a,9.0 b", ORDER, "written form"),
     # Rows of the same values are paired, from the top; the others within the tolerance, in place if that can be.
@@ -133,7 +134,7 @@ NOT_FOUND = "no cause found"
     ("1 2", "1.4 2.4", OWN, "_MOST_PAIRED", {1: NOT_FOUND, 2: "own tolerance"}),
     ("5 7", "5 $7,x y", ORDER, "_MOST_ASKED", {5: NOT_FOUND, 6: "written form"}),
     ("1 5", "1.0 $5", {}, "_MOST_ASKED", {3: NOT_FOUND, 4: "written form"}),
-    ("1 5,7 x", "7 x,1.0 $5", {}, "_MOST_ASKED", {5: NOT_FOUND, 6: "written form"}),
+    ("1 5,7 x", "7 x,1.0 $5", {}, "_MOST_ASKED", {7: NOT_FOUND, 8: "written form"}),
 ])  # fmt: skip
 def test_more_than_is_looked_at_has_no_cause(
     gold: str, answer: str, options: dict[str, Any], limit: str, causes: dict[int, str], monkeypatch: pytest.MonkeyPatch
