@@ -519,6 +519,7 @@ def _in_fork(job: Any, log: Path, wall_seconds: float = WALL_SECONDS, cpu_second
     Whatever the job started ends with it, in whatever session it is: a change can make a worker endless, and nothing else ends that.
     """
     ctypes.CDLL(None).prctl(_ADOPT, 1, 0, 0, 0)
+    before = _children()
     pid = os.fork()
     if pid == 0:
         code = 99
@@ -553,19 +554,19 @@ def _in_fork(job: Any, log: Path, wall_seconds: float = WALL_SECONDS, cpu_second
     timer.join()
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-    while left := _children():
+    while left := _children() - before:
         for name in left:
             os.kill(int(name), signal.SIGKILL)
             os.waitpid(int(name), 0)
     return LATE if late.is_set() else os.waitstatus_to_exitcode(status)
 
 
-def _children() -> list[str]:
+def _children() -> set[str]:
     """The ids of this process's children; a thread may end while its list is read."""
-    found = []
+    found = set[str]()
     for place in Path("/proc/self/task").glob("*/children"):
         with contextlib.suppress(OSError):
-            found += place.read_text().split()
+            found.update(place.read_text().split())
     return found
 
 
@@ -577,6 +578,8 @@ def _copied(place: str) -> None:
         Path(place, "shared").symlink_to(ROOT.parent / "shared")
     os.chdir(Path(place, "project"))
     os.environ["PYTHONPATH"] = str(Path.cwd())
+    # Commands of the copy are not those of the server of a test run around this one.
+    os.environ.pop("PYTEST_XDIST_TESTRUNUID", None)
     Path("_switch.py").write_text(_SWITCH)
     Path("_switch.bin").write_bytes(bytes(1 << 15))
     sys.path.insert(0, str(Path.cwd()))
@@ -660,13 +663,11 @@ def _print_table(text: str) -> None:
         print(f"\n{text}all: {_share(*sums[:2])}, {sums[2]} equivalent, {sums[3]} without time", flush=True)
 
 
-def _measure_features(words: Sequence[str], part: str, is_recorded: bool) -> int:
-    """Make features ineffective of which the name has all the words (`2/7`: the second of seven parts of them); exit code 1 where no test
-    notices one."""
+def _measure_features(words: Sequence[str], is_recorded: bool) -> int:
+    """Make features ineffective of which the name has all the words; exit code 1 where no test notices one."""
     from tests.features import UNNOTICED, Features, features, make_switchable, record
 
-    at, n_parts = map(int, part.split("/"))
-    names = [name for name in features() if {*words} <= {*name.split()}][at - 1 :: n_parts]
+    names = [name for name in features() if {*words} <= {*name.split()}]
     files = [str(path) for path in sorted(Path("tests").rglob("test_*.py")) if not UNCONCERNED & {*path.parts}]
     with TemporaryDirectory(prefix="mutation-") as place:
         _copied(place)
@@ -691,13 +692,12 @@ def main() -> int:
     parser.add_argument("--changed", action="store_true", help="the lines that differ from main, for at most a minute")
     parser.add_argument("--reach", action="store_true", help="name the lines of a package that no test reaches")
     parser.add_argument("--options", nargs="*", metavar="WORD", help="make options, parameters, keys and codes ineffective")
-    parser.add_argument("--part", default="1/1", metavar="I/N", help="with --options: part I of N of them")
     parser.add_argument("--record", action="store_true", help="with --options: write the tests into tests/data/noticed_by.json")
     parser.add_argument("-n", type=int, default=60, help="size of the sample of a package")
     parser.add_argument("--seed", default="1")
     asked = parser.parse_args()
     if asked.options is not None:
-        return _measure_features(asked.options, asked.part, asked.record)
+        return _measure_features(asked.options, asked.record)
     parts: dict[str, tuple[list[Change], Sequence[str]]] = {}
     until = time.monotonic() + (45 if asked.changed else 86_400)
     if asked.changed:

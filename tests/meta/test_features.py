@@ -27,15 +27,10 @@ def test_each_of_these_tests_is_there() -> None:
     assert absent_tests({*noticed_by().values()} - {""}) == []
 
 
-_KINDS = {name.partition(" ")[0] for name in features()}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "part"), [*((kind, "1/1") for kind in sorted(_KINDS - {"option"})), *(("option", f"{at}/8") for at in range(1, 9))]
-)
-def test_they_notice_it(kind: str, part: str) -> None:
+@pytest.mark.parametrize("kind", sorted({name.partition(" ")[0] for name in features()}))
+def test_they_notice_it(kind: str) -> None:
     """Each feature of a kind is made ineffective, and a test fails."""
-    done = finished([sys.executable, "-m", "tests.mutation", "--options", kind, "--part", part], cwd=ROOT, seconds=7_200)
+    done = finished([sys.executable, "-m", "tests.mutation", "--options", kind], cwd=ROOT, seconds=7_200)
     assert done.returncode == 0, done.stdout
     assert f"{kind}: " in done.stdout
