@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -189,6 +189,12 @@ def _warn_of_damage(runs: Path, names: Sequence[str]) -> None:
         _print_note(cannot_read, f"this machine cannot read the run: {reason}")
 
 
+def _tell(runs: Path, left_out: Sequence[str], damages: Mapping[str, str]) -> None:
+    _warn_of_damage(runs, left_out)
+    for damage in dict.fromkeys(damages.values()):
+        _print_note([name for name, found in damages.items() if found == damage], f"{damage}{MAY_BE_WRONG}")
+
+
 def _print_note(names: Sequence[str], is_what: str) -> None:
     if names:
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -256,7 +262,7 @@ def sql_command(
         allowed = level or default_level(hidden=hidden)
         return None if allowed == "cells" else lambda result: redact(result, allowed)
 
-    names, rows = query(statement, runs, cut=cut, tell=partial(_warn_of_damage, runs))
+    names, rows = query(statement, runs, cut=cut, tell=partial(_tell, runs))
     if not holds_runs(runs):
         print(clean(f"note: no runs in {runs}"), file=sys.stderr)
     if not json_:

@@ -190,12 +190,17 @@ def warn_of_damage() -> Iterator[str]:
 
 
 def damage_of(folder: Path) -> str:
-    """Return which file of a run does not match its seal; empty if all match, have none or cannot be read."""
+    """Return which file of which run does not match its seal; empty if all match, have none or cannot be read."""
+    damage = changed_file(folder)
+    return damage and f"{folder} is damaged: {damage}"
+
+
+def changed_file(folder: Path) -> str:
+    """Return which file of a run is not what was written, in words; empty if all match their seal, have none or cannot be read."""
     try:
-        damage = damage_in((folder / RUN).read_bytes(), (folder / RESULTS).read_bytes())
+        return damage_in((folder / RUN).read_bytes(), (folder / RESULTS).read_bytes())
     except OSError:
         return ""
-    return damage and f"{folder} is damaged: {damage}"
 
 
 def is_changed(folder: Path) -> bool:

@@ -18,7 +18,17 @@ from evalsuite.core.errors import EvalsuiteError, UsageError
 from evalsuite.core.import_ref import duckdb
 from evalsuite.core.status import own_scale_ids, own_value
 from evalsuite.core.types import Result
-from evalsuite.runs.history import RUNS_FOLDER, TAGS, RunEntry, damage_of, note_reading, read_run, reading_failure, selected_part
+from evalsuite.runs.history import (
+    RUNS_FOLDER,
+    TAGS,
+    RunEntry,
+    changed_file,
+    damage_of,
+    note_reading,
+    read_run,
+    reading_failure,
+    selected_part,
+)
 from evalsuite.runs.run_files import Reader, read_results
 from evalsuite.runs.run_folder import RESULTS, RUN, holds_run
 from evalsuite.runs.run_options import recorded_versions
@@ -235,8 +245,8 @@ def _raw_column(results: Sequence[Result]) -> Sequence[float | None]:
 
 # Which fields of each result of a run with hidden gold are visible; None for all.
 Cut = Callable[[bool], Callable[[Result], Result] | None]
-# Receives the names of runs that are left out.
-Tell = Callable[[Sequence[str]], None]
+# Receives the names of runs that are left out, and what is wrong with others by name: which file is not what was written.
+Tell = Callable[[Sequence[str], Mapping[str, str]], None]
 
 INDEX = ".index.duckdb"
 # A folder of runs contains only runs if it is one of ours.
@@ -260,8 +270,9 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
     },
     "fields": {**dict.fromkeys(("run", "instance_id", "path"), "VARCHAR"), **dict.fromkeys(("precision", "recall", "f1"), "DOUBLE")},
 }
-# Table of the known state of each run's files, `hidden` null if they are no run; a new table layout gets another name.
-_STATE, _STATE_COLUMNS = "state_2", {"run": "VARCHAR", "stamp": "VARCHAR", "hidden": "BOOLEAN"}
+# Table of the known state of each run's files, `hidden` null if they are no run, `damage` empty if they match their seal; a table of other
+# columns gets another name.
+_STATE, _STATE_COLUMNS = "state_3", {"run": "VARCHAR", "stamp": "VARCHAR", "hidden": "BOOLEAN", "damage": "VARCHAR"}
 _IN_A_LINE = {name: "JSON" if name == "details" else kind for name, kind in _TABLES["results"].items() if name not in ("run", "raw")}
 # Files that DuckDB reads in one statement.
 _AT_ONCE = 500
@@ -272,7 +283,7 @@ def query(
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Run one SELECT over the tables `runs`, `results` and `fields`; return (column names, rows). Raises `UsageError` for anything else.
 
-    `cut` says which fields of results are visible; `tell` receives the damaged runs that are left out. `results` has a row per run and
+    `cut` says which fields of results are visible; `tell` receives the damaged runs, left out or not. `results` has a row per run and
     instance, `fields` one per run, instance and schema path of the tree scorers. The index is opened read-only, so no query can change it.
     """
     try:
@@ -294,9 +305,9 @@ def query(
 def _answer(sql: str, root: Path, cut: Cut | None, tell: Tell | None) -> tuple[list[str], list[tuple[Any, ...]]]:
     connection = duckdb.connect(config={"threads": "2"})
     try:
-        damaged = _fill(connection, root, cut)
-        if damaged and tell is not None:
-            tell(damaged)
+        left_out, damaged = _fill(connection, root, cut)
+        if tell is not None:
+            tell(left_out, damaged)
         for setting in ("enable_external_access = false", "lock_configuration = true"):
             connection.execute(f"SET {setting}")
         statements = connection.extract_statements(sql)
@@ -318,25 +329,25 @@ def index_of(root: Path) -> Path:
     return (root.parent if root.absolute().parent.name == _OURS else root) / INDEX
 
 
-def _fill(connection: "duckdb.DuckDBPyConnection", root: Path, cut: Cut | None) -> list[str]:
-    """Create the three tables in the connection: views of the index, or copies of its visible part. Return the damaged runs."""
+def _fill(connection: "duckdb.DuckDBPyConnection", root: Path, cut: Cut | None) -> tuple[list[str], dict[str, str]]:
+    """Create the three tables in the connection: views of the index, or copies of its visible part. Return what `tell` receives."""
     stamps = dict(_stamps(root))
     name = _attach_index(connection, root, stamps)
     if name is None:
         _make_tables(connection, "memory")
         _take_over(connection, "memory", root, stamps)
         name = "memory"
-    states = connection.execute(f"SELECT run, hidden FROM {name}.{_STATE} ORDER BY run").fetchall()
-    read = {run for run, hidden in states if hidden is not None}
-    damaged = [run for run in stamps if run not in read]
-    shown_as = {is_hidden: cut(is_hidden) for is_hidden in {bool(hidden) for _, hidden in states}} if cut is not None else {}
-    less = {run: public for run, hidden in states if hidden is not None and (public := shown_as.get(hidden)) is not None}
+    states = connection.execute(f"SELECT run, hidden, damage FROM {name}.{_STATE} WHERE hidden IS NOT NULL ORDER BY run").fetchall()
+    read = {run: hidden for run, hidden, _ in states}
+    told = [run for run in stamps if run not in read], {run: damage for run, _, damage in states if damage}
+    shown_as = {hidden: cut(hidden) for hidden in {*read.values()}} if cut is not None else {}
+    less = {run: public for run, hidden in read.items() if (public := shown_as.get(hidden)) is not None}
     if name != "memory":
         kind = "TABLE" if less else "VIEW"
         for table in _TABLES:
             connection.execute(f"CREATE {kind} {table} AS FROM {name}.{table}")
     if not less:
-        return damaged
+        return told
     if name != "memory":
         # Hidden data must not be reachable under another name.
         connection.execute(f"DETACH {name}")
@@ -346,7 +357,7 @@ def _fill(connection: "duckdb.DuckDBPyConnection", root: Path, cut: Cut | None) 
         entry = read_run(root / run)
         _insert_rows(connection, "results", run, map(public, entry.results()) if entry is not None else ())
     _add_fields(connection, "memory", list(less))
-    return damaged
+    return told
 
 
 def _attach_index(connection: "duckdb.DuckDBPyConnection", root: Path, stamps: Mapping[str, str]) -> str | None:
@@ -433,8 +444,9 @@ def _take_over(connection: "duckdb.DuckDBPyConnection", database: str, root: Pat
         _add_fields(connection, database, sorted(there))
         hidden = {entry.name: bool(entry.run.get("gold", {}).get("hidden")) for entry in entries if entry.name in there}
         unread.update(run for run in names if run not in hidden and reading_failure(root / run) is not None)
-        if states := [[run, stamps[run], hidden.get(run)] for run in names if run not in unread]:
-            connection.executemany(f"INSERT INTO {database}.{_STATE} VALUES (?, ?, ?)", states)
+        damages = {run: changed_file(root / run) for run in hidden}
+        if states := [[run, stamps[run], hidden.get(run), damages.get(run)] for run in names if run not in unread]:
+            connection.executemany(f"INSERT INTO {database}.{_STATE} VALUES (?, ?, ?, ?)", states)
     return unread
 
 

@@ -255,7 +255,12 @@ def test_numbers_of_a_damaged_run_have_a_warning(two_runs: Path, capsys: pytest.
         assert main(["report", "broken", "-o", "r.html", "-o", "r.json", "--reveal", level]) == 0
         assert wrong in Path("r.html").read_text()
         assert json.loads(Path("r.json").read_text())["warnings"][-1] == f"broken is damaged: {wrong}"
-    capsys.readouterr()
+    shutil.copytree("broken", "more/broken")
+    shutil.copytree(Path("runs/two").resolve(), "more/two")
+    for _ in range(2):
+        capsys.readouterr()
+        assert main(["runs", "sql", "SELECT count(*) FROM runs", "--runs", "more"]) == 0
+        assert capsys.readouterr() == ("count_star()\n2\n", f"note: broken: {wrong}\n")
     main(["runs", "list", "--runs", "runs"])
     assert capsys.readouterr().err == ""
     changed = Path("runs/two/run.json")
