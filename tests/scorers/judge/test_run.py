@@ -334,7 +334,7 @@ ADDRESS = "base_url: https://x/v1?api_key=sk-abcdefgh12345678"
 @pytest.mark.parametrize(("words", "file", "text", "says", "hint"), [
     ("judge test", "x", "", "no judge is configured", ""),
     ("judge test", "gold/judge.yaml", "model: m\nprovidr: azure", "judge.yaml:2: unknown key 'providr'", "did you mean 'provider'?"),
-    ("judge test --gold gold", "gold/suite.yaml", "judge: {modle: m}", "suite.yaml:1: unknown key", ""),
+    ("judge test --gold .", "suite.yaml", "judge: {modle: m}", "suite.yaml:1: unknown key", ""),
     ("check llm_judge --prediction x --gold x", "x", "", "NO_JUDGE", ""),
     ("check llm_judge --prediction x --gold x --judge suite.yaml", "suite.yaml", "name: x", "no `judge` section", ""),
     ("run answers --gold gold", "gold/judge.yaml", "modle: m", "judge.yaml:1: unknown key 'modle' in judge", ""),
