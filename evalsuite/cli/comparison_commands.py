@@ -26,6 +26,7 @@ from evalsuite.cli.showing import (
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError, count_words, join_names
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.gold.layouts import layout_of, read_gold
 from evalsuite.readers.gold_files import find_spec
 from evalsuite.reports.terminal import show
@@ -226,8 +227,8 @@ class Publishing:
         epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
         folder, now = self.site.resolve(), datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
         check_site(folder)
-        candidates = [place / BOARD_FILE for place in (gold if gold.is_dir() else gold.parent, Path())]
-        file = self.board or next((place for place in candidates if place.is_file()), None)
+        candidates = [place / BOARD_FILE for place in (gold if is_dir(gold) else gold.parent, Path())]
+        file = self.board or next((place for place in candidates if is_file(place)), None)
         rules = read_board_rules(file) if file is not None else BoardRules()
         return SiteOrder(
             folder=folder,
@@ -339,8 +340,8 @@ def _find_entries(
     from evalsuite.runs.leaderboard_entries import find_places
 
     if receipts:
-        folders = [folder.parent if folder.name == "run.json" and folder.is_file() else folder for folder in folders]
-    runs_by_folder = {folder: find_named_run(str(folder), runs) for folder in folders if not folder.exists()}
+        folders = [folder.parent if folder.name == "run.json" and is_file(folder) else folder for folder in folders]
+    runs_by_folder = {folder: find_named_run(str(folder), runs) for folder in folders if not exists(folder)}
     places, notes = find_places([entry.folder if (entry := runs_by_folder.get(folder)) else folder for folder in folders], gold)
     if receipts or key is not None:
         from evalsuite.analysis.leaderboard.ranking import check_trust

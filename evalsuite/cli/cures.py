@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from evalsuite.cli.commands import COMMANDS
 from evalsuite.core.errors import EvalsuiteError
+from evalsuite.core.files import is_dir, is_file
 from evalsuite.core.import_ref import lazy_pattern
 
 _OPTION = lazy_pattern(r"(?<![\w-])--[a-z][\w-]*")
@@ -303,7 +304,7 @@ def _take_command_of_hint(mistake: Mistake) -> Ways:
         if word == "[OPTIONS]" or (word.startswith("[") and not kind):
             continue
         places = _find_folders(kind) if kind else []
-        if kind == "submission" and any(Path(name).is_dir() for name in mistake.arguments[1:]):
+        if kind == "submission" and any(is_dir(Path(name)) for name in mistake.arguments[1:]):
             # Another folder than a typed one is no cure.
             places = [place for place in places if place in mistake.arguments]
         words.append(places[0] if len(places) == 1 else word)
@@ -372,7 +373,7 @@ def _containing_folder(path: str) -> str:
     """Return the gold folder, submission or run that a file belongs to; another path as it is."""
     place = Path(path)
     parent = place.parent
-    is_part = place.is_file() and parent != Path() and any(_is_of(parent, kind) for kind in _MARKS) and not place.match(_MARKS["gold"])
+    is_part = is_file(place) and parent != Path() and any(_is_of(parent, kind) for kind in _MARKS) and not place.match(_MARKS["gold"])
     return str(parent) if is_part else path
 
 
@@ -416,7 +417,7 @@ def _find_folders(kind: str) -> list[str]:
 
 
 def _is_of(place: Path, kind: str) -> bool:
-    return place.is_dir() and next(place.glob(_MARKS[kind]), None) is not None
+    return is_dir(place) and next(place.glob(_MARKS[kind]), None) is not None
 
 
 def _replace_word(arguments: Sequence[str], wrong: str, right: str) -> Iterator[list[str]]:

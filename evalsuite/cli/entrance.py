@@ -15,6 +15,7 @@ from evalsuite.cli.showing import print_step
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_OK, UsageError, did_you_mean, join_names
+from evalsuite.core.files import is_dir, is_file
 from evalsuite.core.runtime import program
 
 if TYPE_CHECKING:
@@ -160,9 +161,9 @@ def _only_named_code(words: Sequence[str], plan: Plan) -> Plan:
 
 def _has_plugins(gold: Path) -> bool:
     """Return whether a gold folder may load Python code."""
-    folder = gold if gold.is_dir() else gold.parent
+    folder = gold if is_dir(gold) else gold.parent
     suite = folder / "suite.yaml"
-    return next(folder.glob("*.py"), None) is not None or (suite.is_file() and b"plugin" in suite.read_bytes())
+    return next(folder.glob("*.py"), None) is not None or (is_file(suite) and b"plugin" in suite.read_bytes())
 
 
 def _look_inside_archive(thing: "Thing") -> "Thing":
@@ -262,7 +263,7 @@ class _Planner:
     def _are_json(self) -> bool:
         from evalsuite.readers.load_table import TREES, ending_of
 
-        return all(thing.path.is_dir() or ending_of(thing.path) in TREES for thing in self.things)
+        return all(is_dir(thing.path) or ending_of(thing.path) in TREES for thing in self.things)
 
     def _score_against_gold(self, at: int, answers: Sequence[int]) -> Plan:
         """Score one submission against gold, or compare several on it."""
@@ -422,7 +423,7 @@ def _hashable(command: Sequence[str] | str) -> Sequence[str] | str:
 
 def _log_files(thing: "Thing", name: str) -> list[str]:
     """Return the files of a log, or of a folder of logs."""
-    return [str(Path(name) / file) for file in thing.facts["files"]] if thing.path.is_dir() else [name]
+    return [str(Path(name) / file) for file in thing.facts["files"]] if is_dir(thing.path) else [name]
 
 
 def _gold_of_tables(thing: "Thing", name: str, answers: str) -> list[list[str]]:
@@ -446,10 +447,8 @@ def _find_gold_near(thing: "Thing") -> Path | None:
     from evalsuite.suites.recognition import ids_of_answers, ids_of_gold
 
     parent = thing.path.absolute().parent
-    places = [
-        place for place in (Path("gold"), parent / "gold", parent.parent / "gold") if place.is_dir() and any(place.glob(SPEC_PATTERN))
-    ]
-    is_sure = thing.kind == "archive" or not thing.path.is_dir() or bool(metadata_like(thing.path))
+    places = [place for place in (Path("gold"), parent / "gold", parent.parent / "gold") if is_dir(place) and any(place.glob(SPEC_PATTERN))]
+    is_sure = thing.kind == "archive" or not is_dir(thing.path) or bool(metadata_like(thing.path))
     if not is_sure or len({place.resolve() for place in places}) > 1:
         ids = ids_of_answers(thing)
         fitting = [place for place in places if ids & ids_of_gold(place)]

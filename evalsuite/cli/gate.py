@@ -25,6 +25,7 @@ from evalsuite.core.errors import (
     naming_lost_folder,
     reason_of,
 )
+from evalsuite.core.files import exists
 from evalsuite.core.runtime import install_line, missing_packages, program
 
 # What `Path.resolve` raises a `RuntimeError` with, up to Python 3.12.
@@ -337,5 +338,5 @@ def _note_unfinished(words: str) -> None:
     from evalsuite.compare.characters import clean
 
     for folder in sorted(run_folder.UNFINISHED):
-        if (folder / run_folder.STARTED).exists() and f"--resume {folder}" not in words:
+        if exists(folder / run_folder.STARTED) and f"--resume {folder}" not in words:
             print(clean(f"note: {folder} is an unfinished run: {run_folder.unfinished_hint(folder)}"), file=sys.stderr)

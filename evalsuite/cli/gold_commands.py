@@ -17,6 +17,7 @@ from evalsuite.cli.showing import ProgressBar, console, print_document, print_st
 from evalsuite.compare.characters import clean
 from evalsuite.core.disk_cache import append_whole
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, GoldError, OutputError, UsageError, count_words, write_error
+from evalsuite.core.files import exists, is_dir
 from evalsuite.gold.layouts import convert, read_gold
 from evalsuite.gold.spec import check_ids
 from evalsuite.gold.suite_yaml import class_schema, names_class
@@ -413,12 +414,12 @@ def init_command(
         name = input(f"name of the suite [{default}]: ").strip()
     rules, chosen = infer_suite(tables, good, bad)
     parameters = {id_: choice.parameters for id_, choice in chosen.items()}
-    stays = template.exists()
+    stays = exists(template)
     new = make_gold(tables, target, template, questions=texts, parameters=parameters, rules=rules, name=name or default)
     n = len(new.ids)
     state = "was there and stays as it is" if stays else "is a submission to fill in"
     print(clean(f"made {new.folder}: {count_words(n, 'instance')}, a table check each; {template} {state}"))
-    if others := sorted(f"{path.name}{'/' * path.is_dir()}" for path in gold_from.iterdir() if path not in tables.values()):
+    if others := sorted(f"{path.name}{'/' * is_dir(path)}" for path in gold_from.iterdir() if path not in tables.values()):
         print(clean(f"note: no CSV files, left out: {', '.join(others[:_MOST_FINDINGS])}{' ...' * (len(others) > _MOST_FINDINGS)}"))
     if texts and new.unasked:
         print(clean(f"note: no question for {', '.join(new.unasked[:_MOST_FINDINGS])}{' ...' * (len(new.unasked) > _MOST_FINDINGS)}"))
@@ -461,11 +462,11 @@ def _print_state(gold: Path) -> None:
 def _target(source: Path, to: Path | None) -> Path:
     """Return the path of the new gold folder, which must be outside its source folder. Raises `UsageError`."""
     target = to or Path("gold")
-    if to is None and target.exists():
+    if to is None and exists(target):
         target = Path(f"{source.resolve().name}_gold")
     if target.resolve().is_relative_to(source.resolve()):
         raise UsageError(f"{target} would be inside {source}", hint="run the command in another folder, or name one by --out")
-    if target.exists():
+    if exists(target):
         raise UsageError(f"{target} exists already", hint="--out names another folder")
     return target
 
@@ -488,7 +489,7 @@ def example_command(folder: Annotated[Path, Argument(metavar="DIR", help="a new 
     """Write a small suite and a submission to a new folder, to try every command on."""
     from evalsuite.gold.scaffold import make_gold
 
-    if folder.exists():
+    if exists(folder):
         raise UsageError(f"{folder} exists already", hint="name a new folder")
     tables = {"orders": "customer,total\nAbebe,120.5\nBruun,80.0\nCosta,61.25\n", "stock": "item,left\nlamp,4\ndesk,0\n"}
     answers = {"orders": "customer,total\nCosta,61.25\nAbebe,120.5\nBruun,80.0\n", "stock": "item,left\nlamp,4\ndesk,1\n"}

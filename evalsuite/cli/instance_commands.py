@@ -15,6 +15,7 @@ from evalsuite.cli.showing import Outputs, Reveal, check_showing, print_document
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_GATE, EXIT_OK, FAULTS, OutputError, UsageError, count_words, did_you_mean, write_error
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.scores import EVALUATORS, Rule, reaches
 from evalsuite.core.status import check_level, level_for, redact, redact_evidence, shows
 from evalsuite.readers.limits import resolve_limits
@@ -82,7 +83,7 @@ def explain_files(
     from evalsuite.sandbox.rpc_client import RpcClient
 
     files = (gold, prediction)
-    are_folders = gold.is_dir() or prediction.is_dir()
+    are_folders = is_dir(gold) or is_dir(prediction)
     _check_pair(files)
     check_showing(outputs, None)
     names = [name.strip() for words in key for name in words.split(",") if name.strip()]
@@ -118,18 +119,18 @@ def _check_pair(files: tuple[Path, Path]) -> None:
     from evalsuite.readers.paths import refuse_endless
     from evalsuite.runs.history import find_named_run, read_run
 
-    has_folder = any(map(Path.is_dir, files))
-    if all((read_run(file) if file.exists() else find_named_run(str(file))) is not None for file in files):
+    has_folder = any(map(is_dir, files))
+    if all((read_run(file) if exists(file) else find_named_run(str(file))) is not None for file in files):
         raise UsageError(f"'explain' compares files: {files[0]} and {files[1]} are runs", hint="did you mean 'compare'?")
     for file in files:
         refuse_endless(file)
-        if has_folder and file.is_file() and ending_of(file) not in (".json", ".jsonl"):
+        if has_folder and is_file(file) and ending_of(file) not in (".json", ".jsonl"):
             raise UsageError(f"{file} is a file, the other side is a folder", hint="compare two files, or two folders of .json files")
-        if has_folder and file.exists():
+        if has_folder and exists(file):
             continue
         if not ending_of(file):
             raise UsageError(f"{file} is no file that can be compared", hint=f"its name ends in one of {', '.join(ENDINGS)}")
-        if not file.is_file():
+        if not is_file(file):
             raise UsageError(f"no such file: {file}", hint="evalsuite explain GOLD.csv PREDICTION.csv")
 
 
@@ -326,7 +327,7 @@ def _check_place(output: Path | None) -> None:
 
     if output is None:
         return
-    if not _is_file(output) and output.exists() and (not output.is_dir() or any(output.iterdir())):
+    if not _is_file(output) and exists(output) and (not is_dir(output) or any(output.iterdir())):
         raise OutputError(f"{output} is not an empty folder", hint="name a new folder, or FILE.md")
     check_writable(output if _is_file(output) else output / "README.md")
 

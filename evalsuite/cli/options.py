@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_
 
 from evalsuite.core.dataclasses import dataclass, fields
 from evalsuite.core.errors import UsageError, did_you_mean
+from evalsuite.core.files import is_file
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.scores import EVALUATORS, RULES, Rule
 
@@ -332,7 +333,7 @@ def local_folder(place: Path | None) -> Path | None:
     """Return the folder of a submission; an archive is unpacked by a worker into the cache. Raises `SubmissionError`."""
     from evalsuite.readers.archives import is_archive
 
-    if place is None or not is_archive(place.name) or not place.is_file():
+    if place is None or not is_archive(place.name) or not is_file(place):
         return place
     from evalsuite.runs.leaderboard_entries import unpack
     from evalsuite.runs.run_options import RunOptions

@@ -16,6 +16,7 @@ from typer.main import get_command
 from evalsuite.cli.commands import ABOUT, COMMANDS, GROUPED, MEANT, MEANT_OPTIONS, REMOVED, grouped_name, page, plain_name
 from evalsuite.cli.options import RUNS, Argument, Group, Option, Parameter, Row, Spread, percent_hint
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
+from evalsuite.core.files import exists
 from evalsuite.core.import_ref import ImportRef
 
 
@@ -77,7 +78,7 @@ class NamedGroup(TyperGroup):
         if args and self.get_command(ctx, args[0]) is None:
             # `evalsuite gold answers`, where both are folders.
             folders = f"; the folder is ./{self.name}: `evalsuite ./{self.name} {args[0]}`"
-            are_paths = all(Path(word).exists() for word in (str(self.name), args[0]))
+            are_paths = all(exists(Path(word)) for word in (str(self.name), args[0]))
             hint = _nearest_command(args[0], self.list_commands(ctx)) + folders * are_paths
             raise UsageError(f"{self.name} has no command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)
@@ -479,7 +480,7 @@ def _run_names(context: Any) -> Iterator[str]:
     from evalsuite.runs.run_folder import RUN
 
     root = Path(context.params.get("runs") or RUNS)
-    folders = [folder for folder in root.iterdir() if (folder / RUN).exists()]
+    folders = [folder for folder in root.iterdir() if exists(folder / RUN)]
     yield from (folder.name for folder in folders)
     if len(folders) <= _MOST_OPENED:
         yield from (str(name) for entry in find_runs(root) if (name := entry.metadata.get("run_name")))

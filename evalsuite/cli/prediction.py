@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.errors import EXIT_OK, FAULTS, FaultError, UsageError, describe, did_you_mean, machine_error
+from evalsuite.core.files import exists
 from evalsuite.core.plugin_calls import OfficialError, late_strict, official_only
 from evalsuite.core.registry import NO_DEFAULT, Scorer, UnknownScorerError, check_parameters, fits, readable, type_in_gold
 from evalsuite.core.scores import RULES, Fault, Rule, Score
@@ -190,7 +191,7 @@ def score_files(
 
 def _is_there(name: str) -> bool:
     try:
-        return Path(name).exists()
+        return exists(Path(name))
     except (OSError, ValueError):
         return False
 

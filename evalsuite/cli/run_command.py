@@ -30,6 +30,7 @@ from evalsuite.cli.showing import (
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, EvalsuiteError, UsageError, count_words
+from evalsuite.core.files import exists, is_dir
 from evalsuite.core.scores import reaches
 from evalsuite.core.status import default_level, has_open_verdict, kind_of, redact, sign_of
 
@@ -129,7 +130,7 @@ def snapshot(places: Sequence[Path], but: Collection[str] = ()) -> Snapshot:
 
 def _files(places: Sequence[Path], but: Collection[str]) -> Iterator[str]:
     for root in places:
-        if not root.is_dir():
+        if not is_dir(root):
             yield str(root)
         for place, inner, names in os.walk(root):
             real = os.path.realpath(place) if but else place
@@ -265,7 +266,7 @@ class Reading:
 
     def options(self) -> dict[str, Any]:
         """Return the fields of `RunOptions`. Raises `UsageError`."""
-        if self.gold_cache is not None and self.gold_cache.exists() and not self.gold_cache.is_dir():
+        if self.gold_cache is not None and exists(self.gold_cache) and not is_dir(self.gold_cache):
             raise UsageError(f"--gold-cache {self.gold_cache}: not a folder", hint="name a folder; it is created if needed")
         names = ("layout", "mode", "questions", "live_gold", "gold_cache", "as_of", "ves", "executor", "scheduler")
         same = {name: getattr(self, name) for name in names}

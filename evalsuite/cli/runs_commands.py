@@ -26,6 +26,7 @@ from evalsuite.cli.showing import (
 )
 from evalsuite.compare.characters import clean
 from evalsuite.core.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError, count_words, reason_of
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.scores import Rule
 from evalsuite.core.status import check_level, default_level, redact
 from evalsuite.core.types import Result
@@ -191,8 +192,8 @@ def _warn_of_damage(runs: Path, names: Sequence[str]) -> None:
 
 def _tell(runs: Path, left_out: Sequence[str], damages: Mapping[str, str]) -> None:
     _warn_of_damage(runs, left_out)
-    for damage in dict.fromkeys(damages.values()):
-        _print_note([name for name, found in damages.items() if found == damage], f"{damage}{MAY_BE_WRONG}")
+    files = " or ".join(sorted({damage.split()[0] for damage in damages.values()}))
+    _print_note([*damages], f"{files} is not what was written{MAY_BE_WRONG}")
 
 
 def _print_note(names: Sequence[str], is_what: str) -> None:
@@ -294,7 +295,7 @@ def view_command(
     from evalsuite.reports.viewer.library import safe_id
 
     last = [f"runs/{safe_id(entry.name)}" for entry in find_runs()[-1:] if folder is None]
-    if folder is not None and not folder.exists() and (entry := find_named_run(str(folder))):
+    if folder is not None and not exists(folder) and (entry := find_named_run(str(folder))):
         folder, last = entry.folder, []
 
     def show_address(address: str) -> None:
@@ -452,12 +453,12 @@ def verify_command(
     sides: dict[str, Any] = {"submission": opt.local_folder(submission), "gold": gold, "key": key}
     how = {"databases": databases, "questions": questions, "allow_programs": code.allow_programs, **workers.options()}
     with ProgressBar(hidden=json_) as progress:
-        if Path(run).is_file():
+        if is_file(Path(run)):
             if sample is not None or seed is not None:
                 raise UsageError("--sample needs a run", hint="of a receipt all is scored again: leave it out")
             verified = verify_receipt(Path(run), options=RunOptions(**how), **sides, progress=progress)
         else:
-            folder = next((place for place in (Path(run), runs / run) if place.is_dir()), None) or one_run(run, runs).folder
+            folder = next((place for place in (Path(run), runs / run) if is_dir(place)), None) or one_run(run, runs).folder
             verified = verify(folder, sample=sample, seed=seed, **sides, **how, progress=progress)
     if json_:
         print(json.dumps(verified.to_json()))

@@ -25,6 +25,7 @@ from evalsuite.core.errors import (
     error_sentence,
     join_names,
 )
+from evalsuite.core.files import is_dir
 
 if TYPE_CHECKING:
     from evalsuite.core.registry import Scorer
@@ -143,8 +144,8 @@ def _test_connection(connections: "Connections", name: str, seconds: float, sql:
 def _connections_folder(gold: Path | None) -> Path | None:
     """Return the named folder, else `gold` if it exists. Raises `UsageError` if the named one does not exist."""
     if gold is None:
-        return Path("gold") if Path("gold").is_dir() else None
-    if not gold.is_dir():
+        return Path("gold") if is_dir(Path("gold")) else None
+    if not is_dir(gold):
         raise UsageError(f"no folder {gold}", hint="--gold names a gold folder")
     return gold
 

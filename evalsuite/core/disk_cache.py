@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from evalsuite.core.files import is_file
 from evalsuite.core.import_ref import LazyModule
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class DiskCache:
             # Keys are stored as JSON, so that names that are not valid UTF-8 reach SQLite as ASCII.
             names = {json.dumps(key): key for key in keys if key not in values}
             with contextlib.suppress(sqlite3.Error, OSError, ValueError):
-                if names and self._folder is not None and (self._folder / FILE).is_file():
+                if names and self._folder is not None and is_file(self._folder / FILE):
                     rows = self._connect(self._folder).execute(_SELECT, [kind, self._stamp, json.dumps(list(names))]).fetchall()
                     values |= {names[name]: value for name, text in rows if (value := _read(kind, name, text)) is not None}
             return values

@@ -86,6 +86,8 @@ def reason_of(error: OSError) -> str:
         return "expected a folder, found a file"
     if isinstance(error, IsADirectoryError):
         return "expected a file, found a folder"
+    if error.errno == errno.ELOOP:
+        return "a link that leads to itself"
     return error.strerror or type(error).__name__
 
 

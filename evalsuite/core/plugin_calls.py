@@ -276,7 +276,7 @@ def is_trusted(folder: Path) -> bool:
 
 
 def _folder_of(gold: Path) -> Path:
-    # `Path.is_file` raises OSError for a path that the system refuses; the reader of gold reports that error later.
+    # `is_file` raises OSError for a path that the system refuses; the reader of gold reports that error later.
     return (gold.parent if os.path.isfile(gold) else gold).resolve()  # noqa: PTH113
 
 

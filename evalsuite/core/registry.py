@@ -25,6 +25,7 @@ from evalsuite.core import plugin_calls
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, count_words, did_you_mean
+from evalsuite.core.files import exists, is_file
 from evalsuite.core.import_ref import ImportRef, LazyModule
 from evalsuite.core.scores import BROKEN_RECORD, Problem, Reads, Score, Within, broken_record_in
 
@@ -476,8 +477,8 @@ def plugin_file(path: Path, source: bytes | None = None) -> PluginFile:
         UsageError: it is no file, or it fails; with the line.
     """
     if source is None:
-        if not path.is_file():
-            why = "not a file" if path.exists() else "no such plugin file"
+        if not is_file(path):
+            why = "not a file" if exists(path) else "no such plugin file"
             raise UsageError(f"{path}: {why}", hint="a plugin is a Python file with scorers")
         try:
             source = path.read_bytes()
@@ -508,8 +509,7 @@ def _execute(path: Path, source: bytes) -> ModuleType:
         raise _import_error(path, error) from error
     finally:
         for name in sys.modules.keys() - imported:
-            file = Path(str(getattr(sys.modules[name], "__file__", None)))
-            if plugin_calls.is_neighbour(file, folder):
+            if plugin_calls.is_neighbour(file := Path(str(getattr(sys.modules[name], "__file__", None))), folder):
                 _NEIGHBOURS[name] = file, _digest_of(file)
     return module
 
@@ -517,7 +517,7 @@ def _execute(path: Path, source: bytes) -> ModuleType:
 def _is_another_file(name: str, file: Path, folder: Path) -> bool:
     """Return whether a folder has a module of this name, or its package, in another place than `file`."""
     top = name.partition(".")[0]
-    places = [place for place in (folder / f"{top}.py", folder / top) if place.exists()]
+    places = [place for place in (folder / f"{top}.py", folder / top) if exists(place)]
     return bool(places) and not any(file.is_relative_to(place) for place in places)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Final
 
+from evalsuite.core.files import is_file
 from evalsuite.core.import_ref import LazyModule
 
 shlex = LazyModule("shlex")
@@ -140,7 +141,7 @@ def _names_in(place: str) -> tuple[str, ...]:
 def install_line() -> str:
     """Return the command that installs evalsuite with all requirements; in a checkout, the README's."""
     root = Path(__file__).resolve().parents[2]
-    if not (root / "pyproject.toml").is_file():
+    if not is_file(root / "pyproject.toml"):
         return extra_line("")
     change = "" if root == Path.cwd() else f"cd {shlex.quote(str(root))} && "
     return f"{change}python3 -m venv .venv && .venv/bin/pip install -q -e . (then start it by .venv/bin/python or .venv/bin/evalsuite)"
@@ -155,9 +156,9 @@ def program() -> str:
 
     script = Path(sys.executable).parent / "evalsuite"
     path = shutil.which("evalsuite")
-    if path is not None and (not script.is_file() or Path(path).resolve() == script.resolve()):
+    if path is not None and (not is_file(script) or Path(path).resolve() == script.resolve()):
         return "evalsuite"
-    word, module = (script, "") if script.is_file() else (Path(sys.executable), " -m evalsuite")
+    word, module = (script, "") if is_file(script) else (Path(sys.executable), " -m evalsuite")
     return shlex.quote(_from_here(word)) + module
 
 
@@ -177,7 +178,7 @@ def extra_line(extra: str, *, package: Path | None = None) -> str:
         package: the folder of the package, by default this one.
     """
     root, extra = (package or Path(__file__).resolve().parents[1]).parent, extra and f"[{extra}]"
-    if (root / "pyproject.toml").is_file():
+    if is_file(root / "pyproject.toml"):
         place = "." if root == Path.cwd() else str(root)
         return f"{_pip()} install -e {shlex.quote(f'{place}{extra}')}"
     origin = _origin()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError, UsageError, describe
+from evalsuite.core.files import is_dir, is_file
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Gold
 from evalsuite.readers.json_text import read_objects
@@ -46,7 +47,7 @@ def with_questions(gold: Gold, file: Path | None, limits: Limits) -> Gold:
 
     Raises `UsageError` if `file` cannot be read, or if a line of either file is not an object with an id.
     """
-    place = file or next((place for place in _places(gold) if place.is_file()), None)
+    place = file or next((place for place in _places(gold) if is_file(place)), None)
     if place is None:
         return gold
     entries = dict(_read_questions(place, gold.layout, limits))
@@ -89,8 +90,8 @@ def _read_questions(place: Path, layout: str, limits: Limits) -> Iterator[tuple[
 def credential_file(name: str, folders: Sequence[Path], gold: Path | None) -> Path | None:
     """Return the reference's credential file for an engine: from the last folder that has it, else next to a checkout's gold folder."""
     nearby = nearby_folders(gold) if gold is not None else []
-    nearby = [folder for folder in nearby if folder.name == SUITE_FOLDER or (folder / SUITE_FOLDER).is_dir()]
-    return next((place for folder in (*reversed(folders), *nearby) if (place := folder / CREDENTIALS[name]).is_file()), None)
+    nearby = [folder for folder in nearby if folder.name == SUITE_FOLDER or is_dir(folder / SUITE_FOLDER)]
+    return next((place for folder in (*reversed(folders), *nearby) if is_file(place := folder / CREDENTIALS[name])), None)
 
 
 def with_login(connection: "Connection") -> "Connection":

@@ -11,6 +11,7 @@ from typing import Any
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import GoldError, UsageError, did_you_mean
+from evalsuite.core.files import is_dir, is_file
 from evalsuite.core.types import GoldInstance
 from evalsuite.gold.checkout import CREDENTIALS, credential_file, credential_options, with_login
 from evalsuite.gold.suite_yaml import top_level
@@ -217,7 +218,7 @@ def databases_folder(folder_option: Path) -> Path:
     folder = _resolve_from(Path.cwd(), folder_option, "--databases")
     if not is_there(folder):
         raise UsageError(f"--databases {folder_option}: no such folder", hint="name the folder with the database files")
-    if not folder.is_dir():
+    if not is_dir(folder):
         raise UsageError(f"--databases {folder_option}: not a folder", hint=f"name its folder: {folder_option.parent}")
     return folder
 
@@ -247,7 +248,7 @@ def _resolve_from(folder: Path, written: str | Path, owner: str) -> Path:
 
 def _top_level_of(file: Path) -> Iterable[tuple[str, Any, str]]:
     """Yield (key, value, "file:line") of a YAML mapping; nothing if there is no file."""
-    return top_level(file, f"{file.resolve().parent.name}/{file.name}") if file.is_file() else ()
+    return top_level(file, f"{file.resolve().parent.name}/{file.name}") if is_file(file) else ()
 
 
 def _described_connections(value: Any, where: str, folder: Path) -> Iterable[Entry]:

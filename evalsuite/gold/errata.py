@@ -24,6 +24,7 @@ from typing import Any, Final, Literal
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.disk_cache import append_whole
 from evalsuite.core.errors import GoldError, did_you_mean, reading_error, write_error
+from evalsuite.core.files import is_file
 from evalsuite.core.types import Gold, GoldInstance
 from evalsuite.gold.spec import MOST_COMPARED, check_of, with_further_scorers, with_own_files
 from evalsuite.gold.suite_yaml import yaml_nodes
@@ -98,7 +99,7 @@ def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
     """
     folder = gold.spec_file.parent
     file = folder / ERRATA_FILE
-    if not file.is_file():
+    if not is_file(file):
         return None
     day = day or datetime.now(UTC).date()
     name = f"{folder.resolve().name}/{ERRATA_FILE}"
@@ -110,7 +111,7 @@ def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
             line = first.where.rpartition(":")[2]
             raise GoldError(f"{entry.where}: {entry.id!r} is repeated, first on line {line}", hint="keep one entry for each instance")
         entries[entry.id] = entry
-    files = [file, *sorted(place for place in (folder / ERRATA_FOLDER).rglob("*") if place.is_file())]
+    files = [file, *sorted(place for place in (folder / ERRATA_FOLDER).rglob("*") if is_file(place))]
     inodes = frozenset((state.st_dev, state.st_ino) for state in map(Path.stat, files))
     # What a review found right corrects nothing.
     files = [place for place in files if place != folder / REVIEWED_FILE]
@@ -120,7 +121,7 @@ def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
 def reviewed_right(gold: Gold) -> set[str]:
     """Return the instances whose gold a review found right, if it has not changed since. Raises `GoldError` for a damaged line."""
     file = gold.spec_file.parent / REVIEWED_FILE
-    lines = file.read_bytes().splitlines() if file.is_file() else []
+    lines = file.read_bytes().splitlines() if is_file(file) else []
     then: dict[str, set[str]] = {}
     for number, line in enumerate(lines, start=1):
         try:
@@ -158,12 +159,12 @@ def instance_hash(gold: Gold, instance: GoldInstance) -> str:
         "extra": dict(instance.extra),
     }
     instance_folder = gold.folder / instance.instance_id
-    files = [place for place in sorted(instance_folder.rglob("*")) if place.is_file()]
+    files = [place for place in sorted(instance_folder.rglob("*")) if is_file(place)]
     files = [place for place in files if not any(part.startswith(".") for part in place.relative_to(instance_folder).parts)]
     files = [place for place in files if not is_bytecode(place.relative_to(instance_folder).as_posix())]
     values = [value for check in instance.checks for value in check.parameters.values()]
     file_names = sorted({str(n) for value in values for n in (value if isinstance(value, list) else [value]) if isinstance(n, FromRoot)})
-    files += [place for name in file_names if (place := gold.folder / name).is_file()]
+    files += [place for name in file_names if is_file(place := gold.folder / name)]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode("utf-8", "backslashreplace"))
     digest.update(_hash_of(files, gold.folder).encode())
     return digest.hexdigest()[:_HEX]

@@ -24,6 +24,7 @@ from typing import Any, Protocol, cast
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FaultError, GoldError, SubmissionError, UsageError, did_you_mean, write_error
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.import_ref import ImportRef, lazy_pattern
 from evalsuite.core.types import EVALUATORS, Answer, Gold, GoldInstance, Problem, Rule, Submission, Suite
 from evalsuite.gold.checkout import with_questions
@@ -55,7 +56,7 @@ class ResultsLayout:
         """Return whether the first entry has the keys that replace an `evaluation`; Snow is recognised by its file name too."""
         if not entry or "evaluation" in entry or (self.name == "snow" and "snow" not in spec.name.lower()):
             return False
-        return "condition_cols" in entry or "ignore_order" in entry or (spec.parent / RESULTS).is_dir()
+        return "condition_cols" in entry or "ignore_order" in entry or is_dir(spec.parent / RESULTS)
 
     def maker(self, spec: Path, /) -> MakeInstance:
         """Return a function that makes an instance of an entry of the spec; the gold tables are listed once."""
@@ -133,7 +134,7 @@ class GoldFiles:
 
 
 def _names_in(folder: Path) -> set[str]:
-    return {place.name for place in folder.iterdir()} if folder.is_dir() else set()
+    return {place.name for place in folder.iterdir()} if is_dir(folder) else set()
 
 
 def evaluation_of(entry: Obj, gold: str | list[str], layout: str) -> tuple[dict[str, Any], list[str]]:
@@ -192,8 +193,8 @@ def layout_without_gold(folder: Path) -> str:
     answers, and no metadata; else `original`.
     """
     with contextlib.suppress(OSError):  # reading the submission says why
-        if folder.is_dir() and not metadata_like(folder) and holds_answers(folder):
-            return "original" if any(place.is_dir() and not place.name.startswith(".") for place in folder.iterdir()) else "lite"
+        if is_dir(folder) and not metadata_like(folder) and holds_answers(folder):
+            return "original" if any(is_dir(place) and not place.name.startswith(".") for place in folder.iterdir()) else "lite"
     return "original"
 
 
@@ -240,7 +241,7 @@ class PairsLayout:
         """Return the queries in a file. Raises `UsageError` if a mode is given, and `SubmissionError` for any other file."""
         if mode is not None:
             raise UsageError(f"--mode {mode!r} is for the layouts lite and snow", hint="leave it out: every answer is a query")
-        if path.is_dir():
+        if is_dir(path):
             raise SubmissionError(f"{path}: a folder", hint="name the file with the queries, such as pred.json or predict.txt")
         return read_predictions(path, limits, ids)
 
@@ -312,7 +313,7 @@ def read_gold(
     if is_alone(spec):
         return replace(gold, folder=spec)
     judge = spec.parent / JUDGE_FILE
-    return with_judge(with_questions(gold, questions, limits), judge if judge.is_file() else None)
+    return with_judge(with_questions(gold, questions, limits), judge if is_file(judge) else None)
 
 
 def refuse_empty(gold: Gold) -> Gold:
@@ -417,7 +418,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
         raise UsageError(f"{gold} is in the original layout already", hint="only gold of the layouts lite and snow is converted")
     if is_alone(find_spec(gold)):
         raise UsageError(f"{gold} contains pairs of queries", hint="only gold of the layouts lite and snow can be converted")
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if exists(out) and (not is_dir(out) or any(out.iterdir())):
         raise UsageError(f"{out} is not an empty folder", hint="name a new folder: --out DIR")
     spec = find_spec(gold)
     files = GoldFiles(spec.parent)
@@ -434,7 +435,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
         for source, target in plan.items():
             (out / target).parent.mkdir(exist_ok=True)
             shutil.copyfile(spec.parent / source, out / target)
-        if (suite := spec.parent / SUITE_FILE).is_file():
+        if is_file(suite := spec.parent / SUITE_FILE):
             shutil.copyfile(suite, out / SUITE_FILE)
         (out / spec.name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
     except OSError as error:
@@ -473,7 +474,7 @@ def _copies(files: GoldFiles, id_: str) -> Iterator[tuple[str, str]]:
 
 def _note_leftovers(folder: Path, plan: dict[str, str]) -> Iterator[str]:
     for below in (RESULTS, QUERIES):
-        names = sorted(place.name for place in (folder / below).iterdir()) if (folder / below).is_dir() else []
+        names = sorted(place.name for place in (folder / below).iterdir()) if is_dir(folder / below) else []
         left = [name for name in names if f"{below}/{name}" not in plan and not name.startswith(".")]
         if left:
             more = f" and {len(left) - 5} more" if len(left) > 5 else ""

@@ -11,6 +11,7 @@ from typing import Any
 from evalsuite.compare.messages import cut
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import UsageError, did_you_mean, join_names, write_error
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.scores import METADATA, Rule
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.readers.load_table import dialect_parameters
@@ -32,13 +33,13 @@ class NewGold:
 
 def gold_tables(source: Path) -> dict[str, Path]:
     """Return instance id -> CSV for the CSV files in a folder. Raises `UsageError` if there are none."""
-    if not source.is_dir():
+    if not is_dir(source):
         raise UsageError(
-            f"{source}: {'not a folder' if source.exists() else 'no such folder'}", hint="--gold-from names a folder of CSV files"
+            f"{source}: {'not a folder' if exists(source) else 'no such folder'}", hint="--gold-from names a folder of CSV files"
         )
     tables: dict[str, Path] = {}
     for path in sorted(source.iterdir()):
-        if path.suffix.lower() == ".csv" and path.is_file():
+        if path.suffix.lower() == ".csv" and is_file(path):
             id_ = _UNSAFE.sub("_", path.stem).strip("._") or "table"
             if id_ in tables:
                 raise UsageError(f"{path.name} and {tables[id_].name} would both be the instance {id_!r}", hint="rename one of them")
@@ -82,7 +83,7 @@ def make_gold(
     A file with another delimiter than the comma, or in UTF-16, makes the check read answers in the same way. Both are written to
     temporary folders and renamed at the end. Raises `UsageError` if the folder exists, `OutputError`.
     """
-    if target.exists():
+    if exists(target):
         raise UsageError(f"{target} exists already", hint="--out names another folder")
     part, part_template = (path.with_name(f".{path.name}.{os.getpid()}.part") for path in (target, template))
     try:
@@ -97,7 +98,7 @@ def make_gold(
         _write_lines(part / f"{target.name}_eval.jsonl", entries)
         rules_line = "rules: strict\n" if rules == "strict" else ""
         (part / "suite.yaml").write_text(f"name: {json.dumps(name or target.name)}\n{rules_line}", encoding="utf-8")
-        if not template.exists():
+        if not exists(template):
             for id_ in tables:
                 (part_template / id_).mkdir(parents=True)
             rows = [{"instance_id": id_, "answer_type": "file", "answer_or_path": f"{id_}.csv"} for id_ in tables]

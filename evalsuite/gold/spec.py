@@ -16,6 +16,7 @@ from msgspec import MsgspecError
 from evalsuite.core import registry
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
+from evalsuite.core.files import is_file
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.types import Check, Gold, GoldInstance, Problem, Submission, Suite
 from evalsuite.gold.suite_yaml import class_schema, names_class, read_suite
@@ -225,7 +226,7 @@ def with_own_files(check: Check, id_: str, folder: Path, *, inside: str = "", ke
             place = f"{inside}{resolve_in_side(id_, value)}"
         except FaultError:
             return value
-        return FromRoot(place) if (folder / place).is_file() else value
+        return FromRoot(place) if is_file(folder / place) else value
 
     parameters = {key: from_root(value) if keys is None or key in keys else value for key, value in check.parameters.items()}
     return replace(check, parameters=parameters)

@@ -17,6 +17,7 @@ from typing import Any, Final, get_args
 from evalsuite.core import plugin_calls, registry
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EvalsuiteError, GoldError, UntrustedPluginError, UsageError, did_you_mean, reading_error
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.types import RULES, Gold, Suite
 from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.readers.limits import CLOCK, clock_of, resolve_limits
@@ -202,7 +203,7 @@ def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
     name = folder.resolve().name
     file = folder / SUITE_FILE
     extra: dict[str, Any] = {} if plugins or plugin_calls.is_trusted(folder) else {"unexecuted": frozenset()}
-    if not file.is_file():
+    if not is_file(file):
         return Suite(name=name, folder=folder, extra=extra)
     where = f"{name}/{SUITE_FILE}"
     fields, scorer_names, unexecuted = dict[str, Any](name=name, folder=folder, extra=extra), tuple[str, ...](), set[str]()
@@ -494,8 +495,8 @@ def judge_section(file: Path) -> dict[str, Any]:
         UsageError: no such file, no judge in it, or an invalid key or value, with file and line.
         GoldError: the file is not YAML.
     """
-    if not file.is_file():
-        raise UsageError(f"{file}: {'not a file' if file.exists() else 'no such file'}", hint=_HINT)
+    if not is_file(file):
+        raise UsageError(f"{file}: {'not a file' if exists(file) else 'no such file'}", hint=_HINT)
     if not (section := _section_of(file)):
         raise UsageError(f"{file} has no `judge` section and no key of one", hint=_HINT)
     return section
@@ -507,10 +508,10 @@ def judge_of(file: Path | None, folder: Path) -> dict[str, Any]:
     Raises:
         UsageError: no judge is configured, or an invalid key or value.
     """
-    places = [folder / SUITE_FILE, folder / JUDGE_FILE] if folder.is_dir() else [Path(JUDGE_FILE)]
+    places = [folder / SUITE_FILE, folder / JUDGE_FILE] if is_dir(folder) else [Path(JUDGE_FILE)]
     section: dict[str, Any] = {}
     for place in places:
-        section |= _section_of(place) if place.is_file() else {}
+        section |= _section_of(place) if is_file(place) else {}
     section |= judge_section(file) if file is not None else {}
     if not section:
         raise UsageError("no judge is configured", hint=_HINT)
@@ -546,7 +547,7 @@ def judge_line(gold: Gold) -> str:
 def judge_line_in(folder: Path | None, file: Path | None = None) -> str:
     """Return the `judge_line` of the gold in a folder, without reading anything else of it; `file` overrides it."""
     places = [folder / name for name in (SUITE_FILE, JUDGE_FILE)] if folder is not None else []
-    section = {key: value for place in places if place.is_file() for key, value in _section_of(place).items()}
+    section = {key: value for place in places if is_file(place) for key, value in _section_of(place).items()}
     section |= judge_section(file) if file is not None else {}
     return _verdict_line(section, folder)
 

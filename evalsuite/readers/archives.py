@@ -1,7 +1,9 @@
 """Read submissions in one file: the contents of a `.zip`, `.tar` or `.tar.gz`, file by file; an unsafe member refuses the whole archive."""
 
 import gzip
+import lzma
 import stat
+import sys
 import tarfile
 import unicodedata
 import zipfile
@@ -24,10 +26,17 @@ _MOST_FOLDERS = 32
 _PIECE = 1 << 20
 # Files that operating systems add to folders.
 _LITTER_FOLDER, _LITTER = "__MACOSX", (".DS_Store", "Thumbs.db", "desktop.ini")
-_BROKEN = (
-    *(zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError, ValueError, LookupError, OverflowError),
-    # Of heads that announce each other without end.
-    RecursionError,
+# What reading a damaged archive raises: RecursionError of heads that announce each other without end. From Python 3.14 on `zipfile` and
+# `tarfile` read Zstandard.
+DAMAGE: Final[tuple[type[Exception], ...]] = (
+    *(
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        zlib.error,
+        lzma.LZMAError,
+        getattr(sys.modules.get("compression.zstd"), "ZstdError", zlib.error),
+    ),
+    *(EOFError, OSError, ValueError, LookupError, OverflowError, RecursionError),
 )
 
 
@@ -120,7 +129,7 @@ def stream_files(place: str, name: str, limits: Mapping[str, int | float], *, pr
             else:
                 with gzip.GzipFile(fileobj=handle) as unpacked:
                     yield from _unpack_tar(unpacked, contents)
-    except _BROKEN:
+    except DAMAGE:
         raise FaultError("BAD_ARCHIVE", "it is damaged, or not an archive of the kind that its name shows") from None
     except (NotImplementedError, RuntimeError):
         raise FaultError("BAD_ARCHIVE", "its compression is not supported") from None
@@ -189,13 +198,13 @@ class _Member(tarfile.TarInfo):
     """A member of a tar with a strict header: `tarfile` takes a damaged header, and a file cut off between two members, for the end."""
 
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        """The member; raises `ReadError` for everything except a header and the zeros that end an archive."""
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+        """The next member; raises `ReadError` for everything except a header and the zeros that end an archive."""
         try:
-            return super().frombuf(buf, encoding, errors)
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
         except tarfile.HeaderError as error:
-            if buf and not bytes(buf).strip(b"\0"):
-                raise
             raise tarfile.ReadError(str(error)) from None
 
 

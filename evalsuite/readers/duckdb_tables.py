@@ -30,6 +30,7 @@ from evalsuite.compare.packed_text import NULL, Block, OddError, kind_of
 from evalsuite.compare.table_parameters import fold_name
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FaultError
+from evalsuite.core.files import exists
 from evalsuite.core.import_ref import duckdb, lazy_pattern, np
 from evalsuite.core.library_calls import LibraryError, guarded
 from evalsuite.core.scores import Fault, Table
@@ -591,7 +592,7 @@ def read_trusted_duckdb(path: Path, *, names: Sequence[str] | None, limits: Limi
 def is_read_as_an_answer(path: Path, tables: Mapping[str, Any]) -> bool:
     """Whether an answer with the bytes of a gold database gives the same tables under its limits: small, plain, and without a log."""
     is_plain = all(isinstance(table, Table) and packed_of(table) is None for table in tables.values())
-    is_logged = path.with_name(f"{path.name}.wal").exists()
+    is_logged = exists(path.with_name(f"{path.name}.wal"))
     return is_plain and not is_logged and path.stat().st_size + sum(map(memory_of, tables.values())) < _SMALL_BYTES
 
 

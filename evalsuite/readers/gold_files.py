@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.disk_cache import file_state
 from evalsuite.core.errors import FAULTS, FaultError, GoldError, SubmissionError, describe, machine_error, reason_of
+from evalsuite.core.files import exists, is_file
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import METADATA, Answer, Fault, Submission
 from evalsuite.readers.json_text import Entry, parse_tree, read_text
@@ -37,7 +38,7 @@ _IN_CHECKOUTS = ("gold", "evaluation_suite/gold")
 def find_spec(folder: Path) -> Path:
     """The spec file of a gold folder; if a file is given instead, the file itself."""
     if why := why_no_folder(folder, "gold folder"):
-        if why == "not a folder" and folder.is_file():
+        if why == "not a folder" and is_file(folder):
             return folder
         raise GoldError(f"{folder}: {why}", hint=f"give the folder that contains {SPEC_PATTERN}, or name it with --gold")
     specs = sorted(folder.glob(SPEC_PATTERN))
@@ -56,13 +57,13 @@ def find_spec(folder: Path) -> Path:
 
 def is_alone(spec: Path) -> bool:
     """Whether gold is a single file of query pairs: its folder can contain anything, answers too."""
-    return spec.suffix.lower() in PAIR_ENDINGS and spec.is_file()
+    return spec.suffix.lower() in PAIR_ENDINGS and is_file(spec)
 
 
 def find_questions(spec: Path) -> list[Path]:
     """The file about the questions of a file of pairs, if there is one: its own name without `_gold`, or `dev.json`."""
     names = dict.fromkeys((f"{spec.stem.removesuffix('_gold')}.json", f"{spec.stem}.json", "dev.json"))
-    return [place for name in names if (place := spec.with_name(name)).is_file()][:1]
+    return [place for name in names if is_file(place := spec.with_name(name))][:1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def _written_by_plugins(root: str, spec: Path, files: Iterable[str]) -> set[str]
     left = {file for file, name in names.items() if is_bytecode(name)}
     suite = Path(root, SUITE_FILE)
     try:
-        content = suite.read_bytes() if suite.is_file() else b""
+        content = suite.read_bytes() if is_file(suite) else b""
     except OSError as error:
         raise _unreadable(suite, error) from None
     if _PLUGIN.search(content) and not is_alone(spec):
@@ -188,7 +189,7 @@ def gold_inodes(folder: Path) -> frozenset[Inode]:
     """(st_dev, st_ino) of each file directly in the gold folder and in its subfolders: files that no submission may contain as links."""
     if is_alone(folder):
         return _inodes(map(os.fspath, [folder, *find_questions(folder)]))
-    root = os.fspath(folder.parent if folder.is_file() else folder)
+    root = os.fspath(folder.parent if is_file(folder) else folder)
     return _inodes([*(entry.path for entry in os.scandir(root) if entry.is_file()), *_nested_files(root)])
 
 
@@ -196,7 +197,7 @@ def gold_links(folder: Path) -> list[Path]:
     """The targets of links in a gold folder: files and folders outside it that belong to gold all the same."""
     if is_alone(folder):
         return []
-    folder = folder.parent if folder.is_file() else folder
+    folder = folder.parent if is_file(folder) else folder
     # Folders that links at the top level lead to are gold's own.
     pending = [os.fspath(folder), *(entry.path for entry in os.scandir(folder) if entry.is_symlink() and entry.is_dir())]
     targets = set()
@@ -207,7 +208,7 @@ def gold_links(folder: Path) -> list[Path]:
                     targets.add(Path(entry.path).resolve())
                 elif entry.is_dir():
                     pending.append(entry.path)
-    return sorted(place for place in targets if place.exists())
+    return sorted(place for place in targets if exists(place))
 
 
 def _inodes(files: Iterable[str]) -> frozenset[Inode]:

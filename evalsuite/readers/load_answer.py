@@ -27,6 +27,7 @@ from evalsuite.compare.messages import shorten
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.disk_cache import file_state
 from evalsuite.core.errors import FAULTS, FaultError
+from evalsuite.core.files import is_dir
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.scores import BROKEN_RECORD, Fault, Table
 from evalsuite.readers.csv_dialect import DEFAULT, Dialect
@@ -442,7 +443,7 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
         trees = {key: parameters[key] for key in ("gold", "schema") if parameters.get(key) is not None}
         answer = str(prediction) if isinstance(prediction, Path) else prediction
         for text in (answer, *trees.values()):
-            if isinstance(text, str) and os.path.lexists(text) and Path(text).is_dir():
+            if isinstance(text, str) and os.path.lexists(text) and is_dir(Path(text)):
                 raise FaultError("NOT_REGULAR_FILE", "a folder is where JSON is needed: name a .json or .jsonl file in it", where=text)
         gold_trees = {key: _tree(tree, read_file, limits) for key, tree in trees.items()}
         if isinstance(answer, str) and not answer.lower().endswith((".json", ".jsonl")):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import quote
 
 from evalsuite.core.errors import FaultError, UsageError, reason_of, unicode_form_hint
+from evalsuite.core.files import is_file, is_symlink
 from evalsuite.core.import_ref import LazyModule, lazy_pattern
 from evalsuite.core.library_calls import OwnErrors
 from evalsuite.core.scores import METADATA, METADATA_ARRAY
@@ -117,7 +118,7 @@ def similar_file_hint(submission: Path, instance_id: str, value: str) -> str:
     Only names in the instance's own folder are listed, and none through a link.
     """
     folder, wanted = submission / instance_id, value.replace("\\", "/").rpartition("/")[2].strip()
-    if instance_id in ("", ".", "..") or "/" in instance_id or folder.is_symlink():
+    if instance_id in ("", ".", "..") or "/" in instance_id or is_symlink(folder):
         return ""
     with suppress(OSError, ValueError):
         names = sorted(path.name for path in folder.iterdir())
@@ -289,11 +290,11 @@ def _resolve(root: Path, parts: list[str]) -> int:
     place = root
     for part in parts:
         place = place / part
-        if place.is_symlink():
+        if is_symlink(place):
             raise OSError(errno.ELOOP, "link")
     if not place.resolve(strict=True).is_relative_to(root.resolve()):
         raise OSError(errno.ELOOP, "link")
-    if not place.is_file():
+    if not is_file(place):
         raise OSError(errno.EISDIR, "not a file")
     return os.open(place, _FILE_FLAGS)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from evalsuite.core.errors import CHECK_HINT, NO_ROOM, OutputError, UsageError, write_error
+from evalsuite.core.files import exists, is_symlink
 from evalsuite.core.import_ref import ImportRef
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def check_writable(path: Path, *, hint: str = CHECK_HINT) -> None:
             return
         import tempfile
 
-        tempfile.TemporaryFile(dir=next(folder for folder in path.absolute().parents if folder.exists())).close()
+        tempfile.TemporaryFile(dir=next(folder for folder in path.absolute().parents if exists(folder))).close()
     except OSError as error:
         raise write_error(path, error, hint=hint) from error
 
@@ -149,7 +150,7 @@ def _refuse_links(path: Path) -> None:
     place = _workspace()
     for name in _parts_in_workspace(path):
         place /= name
-        if place.is_symlink():
+        if is_symlink(place):
             raise OutputError(f"cannot write {path}: {place} is a link", hint="in GITHUB_WORKSPACE reports are written through no link")
 
 

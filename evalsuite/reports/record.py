@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, UsageError, count_words
+from evalsuite.core.files import is_file
 from evalsuite.core.scores import RULES
 from evalsuite.core.status import FAULTY, KINDS, UNJUDGED, check_level, default_level, redact, redact_corrections, shows
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
@@ -126,7 +127,7 @@ def _add_people(record: Record, labels: Path | None) -> Record:
 
     Raises `UsageError` for labels that do not match the run.
     """
-    if labels is None and (record.folder is None or not labels_path(record.folder).is_file()):
+    if labels is None and (record.folder is None or not is_file(labels_path(record.folder))):
         return record
     from evalsuite.runs.corrected_scores import human_score, known_labels, labels_of
 

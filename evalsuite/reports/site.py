@@ -26,6 +26,7 @@ from evalsuite.compare.characters import clean
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import code_stamp
 from evalsuite.core.errors import UsageError, count_words, reason_of, write_error
+from evalsuite.core.files import exists, is_dir, is_file, is_symlink
 from evalsuite.core.version import __version__
 from evalsuite.reports.document import Column, Document, Section, Table, percent
 from evalsuite.reports.html import as_html
@@ -73,7 +74,7 @@ class Before:
 def days_of(site: Path) -> list[str]:
     """Return the days of a site's archive, oldest first."""
     folder = site / ARCHIVE
-    return sorted(file.stem for file in folder.glob("*.json") if _DAY.fullmatch(file.stem)) if folder.is_dir() else []
+    return sorted(file.stem for file in folder.glob("*.json") if _DAY.fullmatch(file.stem)) if is_dir(folder) else []
 
 
 def find_previous_board(site: Path, since: str | None, today: str) -> Before | None:
@@ -92,8 +93,8 @@ def find_previous_board(site: Path, since: str | None, today: str) -> Before | N
         raise UsageError(f"--since {since}: {site} has no board of that day or before", hint=f"it has {count_words(len(days), 'board')}"
                          + (f" from {days[0]} on" if days else ""))  # fmt: skip
     place = Path(since)
-    file = place / BOARD if place.is_dir() else place
-    if not file.is_file():
+    file = place / BOARD if is_dir(place) else place
+    if not is_file(file):
         raise UsageError(f"--since {since}: no day, no board and no site", hint="write 2026-11-21, last, or name a board.json")
     return _read(file, "")
 
@@ -147,9 +148,9 @@ _INDEX: Final = "index.html"
 
 def check_site(folder: Path) -> None:
     """Raise `UsageError` if a folder (absolute, without links) contains anything other than a site."""
-    if (folder.exists() and not folder.is_dir()) or Path.cwd().is_relative_to(folder):
+    if (exists(folder) and not is_dir(folder)) or Path.cwd().is_relative_to(folder):
         raise UsageError(f"{folder} cannot be a site", hint="a site is a folder of its own, below or next to the current one")
-    if (folder / _INDEX).exists() and not (folder / BOARD).exists():
+    if exists(folder / _INDEX) and not exists(folder / BOARD):
         raise UsageError(f"{folder} contains pages that evalsuite did not write", hint="name a folder of its own for the site")
 
 
@@ -165,17 +166,17 @@ def new_version(folder: Path) -> Iterator[Path]:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         # Left by a killed build.
-        if old.exists() and not folder.exists():
+        if exists(old) and not exists(folder):
             old.rename(folder)
         for remnant in (new, old):
             shutil.rmtree(remnant, ignore_errors=True)
-        if folder.exists():
+        if exists(folder):
             shutil.copytree(folder, new, symlinks=True, copy_function=_share)
         else:
             new.mkdir()
         yield new
         _sync_tree(new)
-        if folder.exists():
+        if exists(folder):
             _exchange(new, folder, old)
         else:
             new.rename(folder)
@@ -211,7 +212,7 @@ def _sync_tree(folder: Path) -> None:
     """Make what is new in a folder survive a power cut; files of the version before, which are linked, do already."""
     for place, _, names in os.walk(folder):
         for path in (Path(place, name) for name in names):
-            if not path.is_symlink() and path.stat().st_nlink == 1:
+            if not is_symlink(path) and path.stat().st_nlink == 1:
                 with path.open("rb") as file:
                     os.fsync(file.fileno())
         sync_folder(Path(place))
@@ -442,7 +443,7 @@ class _Pages:
             ]
             inputs.append(self.received[row.name])
             key = hashlib.sha256(json.dumps(inputs, default=str).encode()).hexdigest()
-            if self._made.get(name) != key or not page.exists():
+            if self._made.get(name) != key or not exists(page):
                 document = submission_document(entry, row, level, places=places)
                 if document is None:
                     continue

@@ -12,6 +12,7 @@ from typing import Any
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import UsageError, join_names
+from evalsuite.core.files import is_file
 from evalsuite.core.status import ZERO, is_ungraded
 from evalsuite.core.types import Result, Rule, Task
 from evalsuite.gold.errata import ERRATA_FILE, Errata, Erratum
@@ -245,7 +246,7 @@ def known_labels(run_folder: Path | None) -> tuple[dict[str, float], str]:
     """
     path = labels_path(run_folder) if run_folder is not None else None
     try:
-        return labels_of(path) if path is not None and path.is_file() else {}, ""
+        return labels_of(path) if path is not None and is_file(path) else {}, ""
     except UsageError as error:
         return {}, f"the labels beside the run are not used: {error.message} ({error.hint})"
 
@@ -256,7 +257,7 @@ def keep_labels(file: Path, run_folder: Path) -> None:
     Raises `UsageError`, `OutputError`.
     """
     path = labels_path(run_folder)
-    old_labels = read_label_texts(path) if path.is_file() else {}
+    old_labels = read_label_texts(path) if is_file(path) else {}
     write_labels(path, old_labels | {name: row for name, row in read_label_texts(file).items() if row[0]})
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import EvalsuiteError, GoldError, SubmissionError
+from evalsuite.core.files import exists, is_file
 from evalsuite.core.runtime import without_collection
 from evalsuite.core.types import Fault, Result, Task
 from evalsuite.readers.gold_files import gold_hash, gold_inodes, gold_links
@@ -99,14 +100,14 @@ def _prepare_worker(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
     if shared.versions != (worker_versions := _versions()):
         raise EvalsuiteError(f"a dask worker has other packages installed: {worker_versions}", hint=f"the run has {shared.versions}")
     for (name, file, attribute), digest in zip(shared.plugins, shared.digests, strict=True):
-        if not file.is_file() or file_digest(file) != digest or _DIGESTS.setdefault(file, digest) != digest:
+        if not is_file(file) or file_digest(file) != digest or _DIGESTS.setdefault(file, digest) != digest:
             raise EvalsuiteError(f"a dask worker has another {file}", hint="share its folder, and restart the workers after a change")
         SCORERS.register(name, file, attribute)
     for name, spec in shared.metrics:
         SCORERS.register_metric(name, spec)
     if not shared.needs_files:
         return frozenset(), []
-    if not shared.submission_folder.exists():
+    if not exists(shared.submission_folder):
         raise SubmissionError(f"a dask worker does not see {shared.submission_folder}", hint="share the folder under the same path")
     if shared.gold_seen:
         seen: tuple[frozenset[Inode], list[Path]] = pickle.loads(shared.gold_seen)

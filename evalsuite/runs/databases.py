@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, error_sentence, join_names
+from evalsuite.core.files import exists, is_dir
 from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Result, Task
 from evalsuite.readers.limits import CLOCK
@@ -306,12 +307,12 @@ def _database_of(instance: GoldInstance, check: Check, connections: "Connections
     if connection is None or connection.name in ready_names or not is_embedded(connection):
         return "", []
     place = Path(connection.database)
-    return connection.name, [*map(Path, read_of(connection)), *(place.iterdir() if place.is_dir() else ())]
+    return connection.name, [*map(Path, read_of(connection)), *(place.iterdir() if is_dir(place) else ())]
 
 
 def _stamp_of(files: Sequence[Path]) -> str:
     """Return 16 hex digits over the files that exist."""
-    states = [(file.name, file.stat()) for file in sorted(files) if file.exists()]
+    states = [(file.name, file.stat()) for file in sorted(files) if exists(file)]
     stamps = [[os.fsencode(name).hex(), state.st_size, state.st_mtime_ns, state.st_ino] for name, state in states]
     return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16] if stamps else ""
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, describe, error_sentence, side_of, write_error
+from evalsuite.core.files import is_file
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.registry import check_parameters
 from evalsuite.core.types import Check, Fault, Problem, Task
@@ -61,7 +62,7 @@ def find_queries(task: Task, check: Check) -> list[Path]:
     if names_queries(check):
         return list(_files(task, check))
     folder, name = task.gold_folder, task.instance.instance_id
-    return [place for place in (folder / name / GOLD_QUERY, folder / "sql" / f"{name}.sql") if place.is_file()][:1]
+    return [place for place in (folder / name / GOLD_QUERY, folder / "sql" / f"{name}.sql") if is_file(place)][:1]
 
 
 def by_the_clock(tasks: Iterable[Task], connections: "Callable[[], Connections]") -> Iterator[str]:
@@ -94,7 +95,7 @@ def is_temporal(check: Check) -> bool:
 def lacks_gold(task: Task, check: Check) -> bool:
     """Return whether a check has no gold until its query runs."""
     return names_queries(check) or (
-        SCORERS.load(check.scorer).marker.reads in TABLES and not any(file.is_file() for file in _files(task, check))
+        SCORERS.load(check.scorer).marker.reads in TABLES and not any(is_file(file) for file in _files(task, check))
     )
 
 
@@ -238,7 +239,7 @@ class GoldQueryRunner:
                 if (has_no_gold and is_temporal(check))
                 else None
             )
-        if has_no_gold and (absent := next((path.name for path in files if not path.is_file()), "")):
+        if has_no_gold and (absent := next((path.name for path in files if not is_file(path)), "")):
             return Problem(code="BAD_GOLD_FILE", message=f"the gold query {absent} is missing", where=check.where)
         id_ = task.instance.instance_id
         try:

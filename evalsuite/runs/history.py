@@ -26,6 +26,7 @@ from evalsuite.core.errors import (
     reading_error,
     write_error,
 )
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Result
 from evalsuite.runs.run_files import UNITS, newer_version, read_json, read_results, why_no_run, write_atomically
@@ -99,7 +100,7 @@ class RunEntry:
 
 def read_run(folder: Path) -> RunEntry | None:
     """Return the run in a folder; None if it has no finished run, or `run.json` is malformed."""
-    if not holds_run(folder) or not (folder / RESULTS).exists():
+    if not holds_run(folder) or not exists(folder / RESULTS):
         return None
     _read_last.append(folder)
     run, tags = read_run_file(folder), read_json(folder / TAGS)
@@ -255,7 +256,7 @@ def warn_of_clock(folder: Path) -> Iterator[str]:
 
 
 def _all_entries(root: Path) -> Iterator[RunEntry]:
-    if root.is_dir():
+    if is_dir(root):
         for began, group in groupby(sorted(os.listdir(root)), key=lambda name: name[:_SECOND]):  # noqa: PTH208 - of ten thousand runs
             names = list(group)
             if len(names) > 1 and _BEGAN.fullmatch(began):
@@ -285,7 +286,7 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
         if holds_run(folder):
             raise unreadable_error(folder)
     place = Path(name)
-    if place.suffix == ".json" and place.parent.is_dir():
+    if place.suffix == ".json" and is_dir(place.parent):
         # Receipts of a site have a digest behind the name of the submission.
         near = next((file for file in sorted(place.parent.iterdir()) if file.match(f"{glob.escape(place.stem)}-*.json")), None)
         if near is not None:
@@ -297,7 +298,7 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
 def unreadable_error(folder: Path) -> UsageError:
     """Return the error for a folder whose `run.json` is no run, or that lacks results; for what this machine does not read, its own."""
     why = f"there is no {RESULTS}"
-    if (folder / RESULTS).exists():
+    if exists(folder / RESULTS):
         try:
             run = json_value((folder / RUN).read_bytes())
         except OSError as error:
@@ -341,7 +342,7 @@ def refuse_no_run(folder: Path) -> None:
     """Raise `UsageError` if the folder is a submission instead of a run, or an unfinished run."""
     if is_submission(folder):
         raise UsageError(f"{folder} is a submission, not a run", hint=f"`evalsuite run {folder}` scores it, whatever else it contains")
-    if (folder / STARTED).exists() and not (folder / RUN).exists():
+    if exists(folder / STARTED) and not exists(folder / RUN):
         raise unfinished_error(folder)
 
 
@@ -401,7 +402,7 @@ def submission_folder(run_folder: Path, run: Mapping[str, Any]) -> Path:
     A folder of the same name that is no submission is taken only if there is no other.
     """
     folder = Path(str(run["submission"]["folder"]))
-    places = [place for place in recorded_places(run_folder, folder) if place.is_dir()]
+    places = [place for place in recorded_places(run_folder, folder) if is_dir(place)]
     return next(filter(is_submission, places), next(iter(places), folder))
 
 
@@ -434,12 +435,12 @@ def find_unreadable(root: Path, finished_names: Collection[str] = ()) -> tuple[l
     Names in `finished_names` are finished runs.
     """
     unfinished, broken = [], []
-    for folder in sorted(root.iterdir()) if root.is_dir() else ():
-        if not folder.is_dir() or is_submission(folder):
+    for folder in sorted(root.iterdir()) if is_dir(root) else ():
+        if not is_dir(folder) or is_submission(folder):
             continue
-        if (folder / STARTED).is_file():
+        if is_file(folder / STARTED):
             unfinished.append(folder)
-        elif folder.name not in finished_names and (folder / RUN).exists() and read_run(folder) is None:
+        elif folder.name not in finished_names and exists(folder / RUN) and read_run(folder) is None:
             broken.append(folder)
     return unfinished, broken
 
@@ -452,7 +453,7 @@ def find_outdated(root: Path, policy: Policy) -> list[RunEntry]:
     best = dict(_best(entries)) if policy.keeps_best else {}
     newer, notes = Counter[tuple[str, str]](), []
     for entry in reversed(entries):
-        if entry.folder.joinpath(STARTED).exists():
+        if exists(entry.folder.joinpath(STARTED)):
             continue
         kind = _kind(entry)
         newer[kind] += 1

@@ -15,6 +15,7 @@ from typing import Any
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import EvalsuiteError, UsageError
+from evalsuite.core.files import exists, is_dir
 from evalsuite.core.import_ref import duckdb
 from evalsuite.core.status import own_scale_ids, own_value
 from evalsuite.core.types import Result
@@ -102,7 +103,7 @@ def run_scores(folder: Path, memo: DiskCache, *, read: Reader | None = None) -> 
 def find_scored(root: Path, keys: set[str], memo: DiskCache) -> dict[str, Path]:
     """Return `run_key` -> the newest finished run under `root` with that key, for each of `keys`; damaged runs are none."""
     folders: dict[str, Path] = {}
-    if not keys or not root.is_dir():
+    if not keys or not is_dir(root):
         return folders
     place = root.resolve()
     names = sorted(os.listdir(root))  # noqa: PTH208 - of ten thousand runs
@@ -363,13 +364,13 @@ def _fill(connection: "duckdb.DuckDBPyConnection", root: Path, cut: Cut | None) 
 def _attach_index(connection: "duckdb.DuckDBPyConnection", root: Path, stamps: Mapping[str, str]) -> str | None:
     """Attach the up-to-date index read-only and return its name; None if that is not possible."""
     place = index_of(root)
-    if not stamps or not os.access(place.parent, os.W_OK if not place.exists() else os.R_OK):
+    if not stamps or not os.access(place.parent, os.W_OK if not exists(place) else os.R_OK):
         return None
     quoted = str(place).replace("'", "''")
     unread: Collection[str] = ()
     for _ in range(2):
         with contextlib.suppress(duckdb.Error):
-            if place.exists():
+            if exists(place):
                 connection.execute(f"ATTACH '{quoted}' AS index (READ_ONLY)")
                 if dict(connection.execute(f"SELECT run, stamp FROM index.{_STATE}").fetchall()) == {
                     run: stamp for run, stamp in stamps.items() if run not in unread
@@ -412,7 +413,7 @@ def _make_tables(connection: "duckdb.DuckDBPyConnection", database: str) -> None
 
 def _stamps(root: Path) -> Iterator[tuple[str, str]]:
     """Yield (run, state of its files) of each folder with a finished run."""
-    if not root.is_dir():
+    if not is_dir(root):
         return
     for folder in sorted(os.scandir(root), key=lambda entry: entry.name):
         parts = []

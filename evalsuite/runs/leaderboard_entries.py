@@ -28,6 +28,7 @@ from evalsuite.core.errors import (
     describe,
     machine_error,
 )
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.scores import METADATA, Rule
 from evalsuite.core.status import UNGRADED
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
@@ -155,7 +156,7 @@ def _key(digest: str) -> str:
 def _submission_in(folder: Path) -> Path:
     """Return the folder with the answers: the only subfolder, or this folder itself. Raises OSError if there is none."""
     inner = list(folder.iterdir())
-    alone = len(inner) == 1 and inner[0].is_dir() and not metadata_like(folder)
+    alone = len(inner) == 1 and is_dir(inner[0]) and not metadata_like(folder)
     return inner[0] if alone else folder
 
 
@@ -209,7 +210,7 @@ def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[
     and if there is nothing to rank.
     """
     notes: list[str] = []
-    by_files = gold.exists() and layout_of(find_spec(gold)) != "original"
+    by_files = exists(gold) and layout_of(find_spec(gold)) != "original"
     by_folder = {folder: _places_in(folder, gold, notes, by_files=by_files) for folder in folders}
     if not any(not place.fault for places in by_folder.values() for place in places):
         empty = next((folder for folder, places in by_folder.items() if not places), None)
@@ -228,9 +229,9 @@ def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[
 
 def _places_in(folder: Path, gold: Path, notes: list[str], *, by_files: bool) -> list[Place]:
     """Return the places of a folder, an archive or a file of queries; empty if there are none."""
-    if folder.is_file() and is_archive(folder.name):
+    if is_file(folder) and is_archive(folder.name):
         return [_archive_place(folder)]
-    if folder.is_file() and gold.exists() and is_alone(find_spec(gold)):
+    if is_file(folder) and exists(gold) and is_alone(find_spec(gold)):
         return [Place(name=folder.name, folder=folder)]
     if (why := why_no_folder(folder, "folder")) in ("no such folder", "not a folder"):
         raise UsageError(f"{folder}: {why}", hint="name folders of submissions or of runs")
@@ -238,7 +239,7 @@ def _places_in(folder: Path, gold: Path, notes: list[str], *, by_files: bool) ->
         return [_broken_place(folder, why)]
     if (place := _place(folder, by_files=by_files)) is not None:
         return [place]
-    return _places_below(folder, gold.parent if gold.is_file() else gold, notes, by_files=by_files)
+    return _places_below(folder, gold.parent if is_file(gold) else gold, notes, by_files=by_files)
 
 
 def _places_below(folder: Path, gold: Path, notes: list[str], *, by_files: bool) -> list[Place]:
@@ -247,7 +248,7 @@ def _places_below(folder: Path, gold: Path, notes: list[str], *, by_files: bool)
     places = [place for place in by_item.values() if place is not None]
     if all(place.fault for place in places):
         return places
-    unfinished = [item for item, place in by_item.items() if place is None and (item / STARTED).exists()]
+    unfinished = [item for item, place in by_item.items() if place is None and exists(item / STARTED)]
     if unfinished:
         notes.append(f"unfinished runs left out: {len(unfinished)}")
     if all(place.is_run or place.fault for place in places):
@@ -262,12 +263,12 @@ def _candidates(folder: Path, gold: Path, notes: list[str]) -> list[Path]:
     """Return the subfolders and archives that may be places; gold, hidden items and other files are left out."""
     seen = [item for item in sorted(folder.iterdir()) if not item.name.startswith(".")]
     notes += [f"{item.name} left out: an archive is .zip, .tar, .tar.gz or .tgz" for item in seen if _is_other_archive(item)]
-    return [item for item in seen if (item.is_dir() and not (gold.exists() and item.samefile(gold))) or is_archive(item.name)]
+    return [item for item in seen if (is_dir(item) and not (exists(gold) and item.samefile(gold))) or is_archive(item.name)]
 
 
 def _place(folder: Path, *, by_files: bool) -> Place | None:
     """Return the place of one folder, None if it is neither submission nor run. `by_files` accepts answer files only (lite, snow)."""
-    if is_archive(folder.name) and not folder.is_dir():
+    if is_archive(folder.name) and not is_dir(folder):
         return _archive_place(folder)
     if why := why_no_folder(folder, "folder"):
         return _broken_place(folder, why)
@@ -288,7 +289,7 @@ def _words_of(error: EvalsuiteError, place: Place) -> str:
 
 
 def _is_other_archive(item: Path) -> bool:
-    return item.name.casefold().endswith(OTHER_ENDINGS) and not is_archive(item.name) and item.is_file()
+    return item.name.casefold().endswith(OTHER_ENDINGS) and not is_archive(item.name) and is_file(item)
 
 
 def _broken_place(folder: Path, why: str) -> Place:
@@ -399,7 +400,7 @@ class _Scoring:
         more: dict[str, Any] = {"programs": settings.allow_programs, "invalid_as": settings.invalid_as}
         more["judge"] = judge_line_in(None if is_alone(spec) else spec.parent, settings.judge)
         line = signature(rules=word, gold_hash=content, limits=moved_limits(limits), layout=layout, **more)
-        errata = read_errata(read_gold(gold_dir)) if (spec.parent / ERRATA_FILE).is_file() else None
+        errata = read_errata(read_gold(gold_dir)) if is_file(spec.parent / ERRATA_FILE) else None
         corrected = errata_line(errata.hash, (entry.id for entry in errata.of_state("applied"))) if errata is not None else ""
         self._faults: dict[str, str] = {}
         self._places = self._unpack(places, limits)

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import EvalsuiteError, MachineError, UsageError, count_words, join_names
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.status import lacks_setup
 from evalsuite.core.types import METADATA_ARRAY, Result, Rule
 from evalsuite.core.version import __version__
@@ -355,15 +356,15 @@ def place_of(entry: RunEntry, recorded: str | None, override: Path | None, patte
     Raises `UsageError` if it is not there: that says nothing about the run.
     """
     if override is not None:
-        if not override.exists():
+        if not exists(override):
             raise UsageError(f"{override}: no such {side} folder", hint=f"--{_OPTIONS.get(side, side)} names that of {entry.name}")
         return override
     for place in recorded_places(entry.folder, Path(recorded)) if recorded else ():
-        if place.is_file() or (place.is_dir() and any(place.glob(pattern))):
+        if is_file(place) or (is_dir(place) and any(place.glob(pattern))):
             return place
     option = f"--{_OPTIONS.get(side, side)}"
     archive = str(entry.run.get(side, {}).get("archive") or "") if side == "submission" else ""
-    if packed := [place for place in recorded_places(entry.folder, Path(archive)) if place.is_file()] if archive else []:
+    if packed := [place for place in recorded_places(entry.folder, Path(archive)) if is_file(place)] if archive else []:
         raise UsageError(f"the unpacked files of {packed[0]} are gone", hint=f"{option} {shlex.quote(str(packed[0]))}")
     raise UsageError(
         f"the {side} of {entry.name} is no longer in {archive or recorded or 'a known folder'}", hint=f"say where it is: {option} DIR"

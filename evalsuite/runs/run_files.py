@@ -24,6 +24,7 @@ from evalsuite.compare.characters import MOST_MARKS, is_visible
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import FAULTS, OutputError, reading_error
+from evalsuite.core.files import exists, is_file
 from evalsuite.core.import_ref import duckdb, lazy_pattern
 from evalsuite.core.runtime import signals_blocked
 from evalsuite.core.status import OWN_SCALE, further_results, kind_of
@@ -214,7 +215,7 @@ def move_units(folder: Path, results: Iterable[Result]) -> Iterator[Result]:
 
 def units_digest(folder: Path) -> str:
     """Return the SHA-256 of `units.parquet` in a folder; empty if there is none."""
-    return file_digest(folder / UNITS) if (folder / UNITS).is_file() else ""
+    return file_digest(folder / UNITS) if is_file(folder / UNITS) else ""
 
 
 def whole_units(folder: Path, results: Iterable[Result], *, read: Reader | None = None) -> Iterator[Result]:
@@ -231,7 +232,7 @@ def whole_units(folder: Path, results: Iterable[Result], *, read: Reader | None 
             if not isinstance(reference, Mapping) or "sha256" not in reference:
                 yield result
                 continue
-            if handle is None and file.is_file():
+            if handle is None and is_file(file):
                 handle = stack.enter_context(file.open("rb"))
                 seal = _sealed_digest(folder)
                 sealed = seal is None or seal == hashlib.file_digest(handle, "sha256").hexdigest()
@@ -505,7 +506,7 @@ def read_json(path: Path) -> Any:
 def keep_out_of_git(folder: Path) -> None:
     """Write the `.gitignore` of the `.evalsuite` folder around a folder, if it has none: its content is no source code."""
     for root in (folder, *folder.parents):
-        if root.name == ".evalsuite" and not (root / ".gitignore").exists():
+        if root.name == ".evalsuite" and not exists(root / ".gitignore"):
             with suppress(OSError):
                 write_atomically(root / ".gitignore", "*\n")
 

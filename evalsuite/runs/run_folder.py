@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.core.errors import NO_ROOM, FaultError, MissingExtraError, OutputError, UsageError, count_words, write_error
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.status import needs_rescoring
 from evalsuite.core.types import Result, Task
@@ -89,7 +90,7 @@ def damage_in(run: bytes, results: bytes) -> str:
 
 def holds_run(folder: Path) -> bool:
     """Return whether a folder is a finished run. In a submission, `run.json` is one of its author's files and never counts."""
-    return (folder / RUN).is_file() and not is_submission(folder)
+    return is_file(folder / RUN) and not is_submission(folder)
 
 
 class RunFolder:
@@ -110,14 +111,14 @@ class RunFolder:
     def open(self, plan: Mapping[str, Any]) -> "RunFolder":
         """Create the folder and an empty journal. Raises `OutputError` if that is not possible."""
         try:
-            new_folders = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+            new_folders = [folder for folder in (self.path, *self.path.parents) if not exists(folder)]
             self.path.mkdir(parents=True, exist_ok=True)
             for folder in new_folders:
                 sync_folder(folder.parent)
             self._lock_folder()
             for part in partial_files(self.path):
                 part.unlink()
-            if any((self.path / name).exists() for name in (RUN, RESULTS)):
+            if any(exists(self.path / name) for name in (RUN, RESULTS)):
                 write_atomically(self.path / STARTED, json.dumps({**plan, "replaces": True}) + "\n")
                 for name in (RUN, RESULTS, UNITS, JUDGE_CALLS, JUDGE_BATCHES):
                     (self.path / name).unlink(missing_ok=True)
@@ -155,8 +156,8 @@ class RunFolder:
         return self, results
 
     def _take_over(self, plan: Mapping[str, Any], is_other: IsOther | None) -> dict[str, Result]:
-        if is_submission(self.path) or not self.path.is_dir():
-            raise _resume_error(self.path, "is a submission, not a run folder" if self.path.is_dir() else "is not a run folder")
+        if is_submission(self.path) or not is_dir(self.path):
+            raise _resume_error(self.path, "is a submission, not a run folder" if is_dir(self.path) else "is not a run folder")
         self._lock_folder()
         if not set(self.path.iterdir()) - set(partial_files(self.path)):
             self.open(plan)
@@ -168,7 +169,7 @@ class RunFolder:
             self.open(plan)
             return {}
         path = self.path / RESULTS
-        data = path.read_bytes() if path.exists() else b""
+        data = path.read_bytes() if exists(path) else b""
         # After a power cut a file can have zeros where its last lines were not on the disk yet.
         written = data.partition(b"\0")[0]
         whole = written[: written.rfind(b"\n") + 1]
@@ -190,7 +191,7 @@ class RunFolder:
     def _read_start(self) -> tuple[Mapping[str, Any], frozenset[str]]:
         """Return (what the run was started on, the instances whose verdict cannot be kept because their files may have changed)."""
         started = read_json(self.path / STARTED)
-        if started is None and not (self.path / STARTED).exists():
+        if started is None and not exists(self.path / STARTED):
             return self._started_once()
         if not isinstance(started, dict):
             raise OutputError(f"cannot read {self.path / STARTED}", hint="start a new run")
@@ -200,8 +201,8 @@ class RunFolder:
         """Return the same for a finished run, whose rows no longer record which bytes were read."""
         run = read_json(self.path / RUN)
         if not isinstance(run, dict):
-            raise _resume_error(self.path, "is a damaged run" if (self.path / RUN).exists() else "is not a run folder")
-        journal = (self.path / RESULTS).read_bytes() if (self.path / RESULTS).exists() else b""
+            raise _resume_error(self.path, "is a damaged run" if exists(self.path / RUN) else "is not a run folder")
+        journal = (self.path / RESULTS).read_bytes() if exists(self.path / RESULTS) else b""
         if damage := damage_in((self.path / RUN).read_bytes(), journal):
             raise OutputError(f"{self.path} is a damaged run: {damage}", hint="score the submission into a new folder")
         rows = _parse_journal(self.path / RESULTS, journal).values()
@@ -231,7 +232,7 @@ class RunFolder:
     @property
     def is_unfinished(self) -> bool:
         """Return whether --resume can continue it."""
-        return (self.path / STARTED).exists()
+        return exists(self.path / STARTED)
 
     def append(self, result: Result) -> None:
         """Append one result to the journal."""
@@ -401,13 +402,13 @@ def _resume_error(path: Path, what: str) -> OutputError:
 def claim(out: Path) -> Path:
     """Return the folder to write a run to: `out` itself. An earlier run there is replaced, any other non-empty folder refused."""
     try:
-        if out.is_dir():
+        if is_dir(out):
             held = {entry.name for entry in set(out.iterdir()) - set(partial_files(out))}
             if is_submission(out):
                 raise OutputError(f"{out} is a submission, not a run folder", hint="name a new folder, or one with an earlier run")
             if held and not held & {RUN, RESULTS, STARTED}:
                 raise OutputError(f"{out} is not empty and not a run folder", hint="name a new folder, or one with an earlier run")
-        elif out.exists():
+        elif exists(out):
             raise OutputError(f"{out} is a file, not a folder", hint="--out names the run folder itself")
     except OSError as error:
         raise cannot_write_run(out, error) from error
@@ -540,7 +541,7 @@ def read_public_key(path: Path) -> "Ed25519PublicKey":
     from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
     public = Path(f"{path}.pub")
-    hint = f"did you mean {str(public)!r}?" if public.exists() else "give the .pub file that was written with the private key"
+    hint = f"did you mean {str(public)!r}?" if exists(public) else "give the .pub file that was written with the private key"
     data = _bytes_of(path)
     try:
         key = load_ssh_public_key(data)

@@ -12,6 +12,7 @@ from typing import Final
 
 from evalsuite.core.disk_cache import DiskCache, code_stamp
 from evalsuite.core.errors import FaultError
+from evalsuite.core.files import is_file
 from evalsuite.core.status import kind_of
 from evalsuite.core.types import Check, Result, Task
 from evalsuite.readers.gold_files import GoldFiles
@@ -173,6 +174,6 @@ def _gold_files(task: Task, gold: GoldFiles) -> list[str]:
                     name = str(item) if isinstance(item, FromRoot) else f"{task.instance.instance_id}/{item}"
                     if name in gold.digests:
                         names[name] = None
-                    elif (task.gold_folder / name).is_file():
+                    elif is_file(task.gold_folder / name):
                         raise ValueError(name)
     return list(names)

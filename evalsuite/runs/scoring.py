@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.files import exists
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.runtime import without_collection
 from evalsuite.core.status import NO_GOLD
@@ -137,7 +138,7 @@ def _why_no_gold(task: Task) -> str:
         places = [name if isinstance(name, FromRoot) else f"{task.instance.instance_id}/{name}" for name in check.gold_names]
         if check.scorer not in _OF_FILES or check.computed is not None:
             return ""
-        return "" if any((task.gold_folder / place).exists() for place in places) else absent
+        return "" if any(exists(task.gold_folder / place) for place in places) else absent
 
     kinds = [*map(why_not, task.instance.checks)]
     return kinds[0] if all(kinds) else ""

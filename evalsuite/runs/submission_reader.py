@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import FAULTS, EvalsuiteError, FaultError, OutputError, SubmissionError, UsageError, describe, machine_error
+from evalsuite.core.files import is_dir
 from evalsuite.core.registry import fits
 from evalsuite.core.types import Answer, Fault, Gold, Submission
 from evalsuite.gold.layouts import read_gold, read_submission, reference_of
@@ -99,7 +100,7 @@ def _check_apart(folder: Path, hidden: Sequence[Path], read: Callable[[], object
     resolved_folder, places = folder.resolve(), [place.resolve() for place in hidden]
     is_inside = any(resolved_folder.is_relative_to(place) for place in places)
     contains_it = any(place.is_relative_to(resolved_folder) for place in places)
-    if (is_inside or contains_it) and not metadata_like(folder) and folder.is_dir():
+    if (is_inside or contains_it) and not metadata_like(folder) and is_dir(folder):
         read()
     if is_inside:
         # Its files would be gold's own.
@@ -109,7 +110,7 @@ def _check_apart(folder: Path, hidden: Sequence[Path], read: Callable[[], object
 def _metadata_bytes(place: Path, most: int) -> int:
     """Return the size of the metadata file, at most `most`; 0 if it cannot be read."""
     try:
-        return min((place / metadata_name(place) if place.is_dir() else place).stat().st_size, most)
+        return min((place / metadata_name(place) if is_dir(place) else place).stat().st_size, most)
     except OSError:
         return 0
 
@@ -124,7 +125,7 @@ def _naming_unread_file(folder: Path) -> Iterator[None]:
 
 
 def _unreadable(folder: Path, error: FaultError) -> EvalsuiteError:
-    file = f"{folder.name}/{metadata_name(folder)}" if folder.is_dir() else folder.name
+    file = f"{folder.name}/{metadata_name(folder)}" if is_dir(folder) else folder.name
     if error.is_of_machine:
         return machine_error(file, error.fault)
     raises_it = "--limit NAME=VALUE, or `limits` in suite.yaml, raises it"

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from evalsuite.core.errors import MachineError, UsageError, machine_fault
+from evalsuite.core.files import is_dir
 from evalsuite.core.types import Fault, Task
 
 Controller = Literal["cpu", "memory"]
@@ -65,7 +66,7 @@ def _upward(mount: Path, root: str, group_path: str) -> Iterator[Path]:
     inside = group_path.removeprefix(root) if root != "/" and (group_path == root or group_path.startswith(root + "/")) else group_path
     group = mount / inside.strip("/")
     while group != mount and mount in group.parents:
-        if group.is_dir():
+        if is_dir(group):
             yield group
         group = group.parent
     yield mount
@@ -453,7 +454,7 @@ def check_limits(limits: Mapping[str, int | float], *, seconds: float = 0.0, n_b
         seconds: The longest time of one answer, if that is more than the limit `seconds`.
         n_bytes: The largest file that is written or copied.
     """
-    if sys.platform.startswith("linux") and not Path("/proc/self/fd").is_dir():
+    if sys.platform.startswith("linux") and not is_dir(Path("/proc/self/fd")):
         # Without it no process finds the private copy of a database.
         raise MachineError("this machine shows a process no files of its own: /proc is not mounted", hint="mount -t proc proc /proc")
     memory = int(limits["memory_mib"])

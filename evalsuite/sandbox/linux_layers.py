@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Final
 
 import evalsuite
+from evalsuite.core.files import is_symlink
 
 # The same numbers on every architecture since Linux 5.13.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
@@ -112,7 +113,7 @@ def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
         return []
     try:
         # A link would allow its target, wherever that is.
-        children = [child.path for child in os.scandir(path) if not child.is_symlink()]
+        children = [child.path for child in os.scandir(path) if not is_symlink(child)]
     except OSError as error:
         if error.errno in _NOTHING_TO_READ:
             return []

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from evalsuite.core.files import is_dir
 from evalsuite.sandbox.linux_layers import (
     IPC,
     MOUNTS,
@@ -128,7 +129,7 @@ class _Sandbox:
         self.own = next(
             folder
             for folder in _OWN_FOLDERS
-            if not any(Path(path).is_relative_to(folder) for path in self._library) and Path(folder).is_dir()
+            if not any(Path(path).is_relative_to(folder) for path in self._library) and is_dir(Path(folder))
         )
         _must(libc().mount(b"none", b"/", None, PRIVATE, None))
         flags, room = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS, f"size={_OWN_FOLDER_MIB}m,nr_inodes=4096"
@@ -298,7 +299,7 @@ def _standard_library() -> list[str]:
     installed = [folder / name for folder in (library, Path("/usr/lib/python3")) for name in ("site-packages", "dist-packages")]
     hidden = [str(path.resolve()) for path in installed]
     shared = [str(path) for path in lib_folder.glob("*.so*")]
-    system = [path for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo") if Path(path).is_dir()]
+    system = [path for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo") if is_dir(Path(path))]
     visible_parts = [part for path in (str(library), *system) for part in parts_without(os.path.realpath(path), hidden)]
     return [*shared, *visible_parts, "/etc/localtime", "/etc/ld.so.cache"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from evalsuite.core.errors import NO_ROOM, OutputError, reason_of
+from evalsuite.core.files import is_dir
 from evalsuite.core.import_ref import LazyModule
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ else:
     CAN_LOCK = True
 
 PREFIX: Final = "evalsuite-scratch-"
-_DESCRIPTORS: Final = "/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/dev/fd"
+_DESCRIPTORS: Final = "/proc/self/fd" if is_dir(Path("/proc/self/fd")) else "/dev/fd"
 
 
 def descriptor_path(descriptor: int) -> Path:
@@ -51,7 +52,7 @@ class TempDir:
         self._lock = _open_locked(self.path, wait=True)
         if self._lock is None:
             return False
-        if self.path.is_dir():
+        if is_dir(self.path):
             return True
         os.close(self._lock)
         return False

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.import_ref import duckdb
 from evalsuite.core.library_calls import LibraryError, guarded
 from evalsuite.sql.frozen_clock import duckdb_macros, freeze_statement, reads_time
@@ -332,14 +333,14 @@ _NESTED = ("STRUCT", "MAP", "UNION", "VARIANT")
 def open_session(connection: Connection, limits: QueryLimits) -> "DuckdbSession":
     """An open session; raises `UsageError` if the database is neither a DuckDB file nor a folder."""
     path = database_path(connection)
-    if path.is_dir():
+    if is_dir(path):
         opened, files = _open_folder(path, limits, connection.name)
     else:
         with path.open("rb") as handle:
             if handle.read(12)[8:] != _MAGIC:
                 raise UsageError(f"connection {connection.name!r}: {path.name} is not a DuckDB database", hint="check `database`")
         # A write-ahead log next to the file is replayed when it is opened, even read-only.
-        files = [file for file in (path, path.with_name(path.name + ".wal")) if file.exists()]
+        files = [file for file in (path, path.with_name(path.name + ".wal")) if exists(file)]
         try:
             opened = guarded(duckdb.connect(text_of(path), read_only=True, config=_config(limits)))
         except (duckdb.Error, RuntimeError) as error:
@@ -359,7 +360,7 @@ def _config(limits: QueryLimits) -> dict[str, str | bool | int | float | list[st
 
 def _open_folder(folder: Path, limits: QueryLimits, name: str) -> "tuple[duckdb.DuckDBPyConnection, list[Path]]":
     """A connection in memory with a view `<file's stem>` for each file directly in the folder; only these files can be read."""
-    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in _READERS and path.is_file())
+    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in _READERS and is_file(path))
     if not files:
         raise UsageError(f"connection {name!r}: no .csv or .parquet file in {folder.name}", hint="check `database`")
     opened = guarded(duckdb.connect(config=_config(limits)))

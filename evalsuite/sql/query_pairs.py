@@ -25,6 +25,7 @@ from typing import Any, cast
 from evalsuite.core.dataclasses import dataclass
 from evalsuite.core.disk_cache import file_state
 from evalsuite.core.errors import EvalsuiteError, FaultError
+from evalsuite.core.files import is_file
 from evalsuite.core.scores import SQLITE_CELLS, Table
 from evalsuite.sandbox.limits import Deadline
 from evalsuite.sql.session import REASONS, SQLITE, Connection, QueryLimits, blank_out, only_statement
@@ -80,7 +81,7 @@ def files_of(name: str, evaluator: Evaluator, folder: Path) -> list[Path]:
     """
     if Path(name).is_absolute() or ".." in Path(name).parts or name.startswith("~"):
         raise FaultError("BAD_SPEC", f"the database {name!r} is outside the folder of --databases")
-    # `Path.is_file` raises for a name that cannot be a file's.
+    # `is_file` raises for a name that cannot be a file's.
     places = (folder / name / f"{name}.sqlite", folder / f"{name}.sqlite")
     existing = next((place for place in places if os.path.isfile(place)), None)  # noqa: PTH113
     if existing is None:
@@ -90,7 +91,7 @@ def files_of(name: str, evaluator: Evaluator, folder: Path) -> list[Path]:
     # The database itself first: if the queries differ on it, the other files are not needed.
     return [
         existing,
-        *sorted(place for place in existing.parent.iterdir() if ".sqlite" in place.name and place != existing and place.is_file()),
+        *sorted(place for place in existing.parent.iterdir() if ".sqlite" in place.name and place != existing and is_file(place)),
     ]
 
 
@@ -101,7 +102,7 @@ def both_tables(query: str, parameters: Mapping[str, Any], folder: Path) -> tupl
         FaultError: NEEDS_CONNECTION if there is no such database, and the faults of either query.
     """
     name, evaluator = str(parameters["database"]), EVALUATORS[str(parameters.get("evaluator", "bird-ex"))]
-    files = [place] if (place := folder / name).is_file() else files_of(name, evaluator, folder)
+    files = [place] if is_file(place := folder / name) else files_of(name, evaluator, folder)
     if not files:
         raise FaultError("NEEDS_CONNECTION", f"no database {name!r} here", side="setup")
     sides = (query, str(parameters["gold"]))

@@ -23,6 +23,7 @@ from uuid import UUID
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import file_digest, file_state
 from evalsuite.core.errors import FaultError, MissingExtraError, UsageError
+from evalsuite.core.files import is_dir
 from evalsuite.core.scores import Table
 
 MIB = 1 << 20
@@ -295,7 +296,7 @@ def database_path(connection: Connection) -> Path:
             f"connection {connection.name!r}: no {'/'.join(path.parts[-2:])}",
             hint="a relative path starts in --databases DIR, then in the folder of the configuration file",
         )
-    if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
+    if not os.access(path, os.R_OK | (os.X_OK if is_dir(path) else 0)):
         raise UsageError(f"connection {connection.name!r}: {path.name} cannot be read", hint="check its permissions")
     path = path.resolve()
     try:
@@ -312,7 +313,7 @@ def text_of(path: Path) -> str:
 
 def is_there(path: Path) -> bool:
     """Whether a file or folder exists; False inside a folder without read permission."""
-    return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises there
+    return os.path.exists(path)  # noqa: PTH110 - `exists` raises there
 
 
 def read_of(connection: Connection) -> list[str]:

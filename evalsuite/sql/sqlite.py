@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.files import exists, is_file
 from evalsuite.core.library_calls import OwnErrors
 from evalsuite.sandbox.limits import Deadline
 from evalsuite.sql.frozen_clock import freeze_sqlite, reads_time
@@ -89,7 +90,7 @@ def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory:
     """
     path = database_path(connection)
     try:
-        with path.open("rb") if path.is_file() else io.BytesIO() as handle:
+        with path.open("rb") if is_file(path) else io.BytesIO() as handle:
             is_database = handle.read(len(_MAGIC)) == _MAGIC
     except OSError as error:
         raise UsageError(f"connection {connection.name!r}: {path.name} cannot be read", hint=str(error.strerror)) from None
@@ -98,7 +99,7 @@ def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory:
     # Opened as immutable, only the file is read: changes in a journal next to it would be ignored silently.
     for beside in ("-wal", "-journal"):
         journal = path.with_name(path.name + beside)
-        if journal.exists() and journal.stat().st_size:
+        if exists(journal) and journal.stat().st_size:
             raise UsageError(
                 f"connection {connection.name!r}: {journal.name} contains changes that are not in the file",
                 hint="close its writer, or merge it: sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'",

@@ -5,11 +5,9 @@ Names and file listings decide where they can. Otherwise `look_inside` reads the
 
 import itertools
 import json
-import lzma
 import re
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -17,9 +15,10 @@ from typing import Any, Final, Literal
 from evalsuite.compare.values import number_gold
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import EvalsuiteError, FaultError
+from evalsuite.core.files import exists, is_dir, is_file, is_symlink
 from evalsuite.core.types import METADATA
 from evalsuite.gold.layouts import holds_answers, read_gold
-from evalsuite.readers.archives import is_archive
+from evalsuite.readers.archives import DAMAGE, is_archive
 from evalsuite.readers.json_text import json_problem
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.load_table import DATABASES, WORKBOOKS, ending_of
@@ -113,11 +112,11 @@ def recognise(path: Path, depth: int = 0) -> Thing:
     Raises:
         EvalsuiteError: the path cannot be read.
     """
-    if path.is_dir():
+    if is_dir(path):
         return _recognise_folder(path, depth)
-    if path.is_symlink() and not path.exists():
+    if is_symlink(path) and not exists(path):
         return Thing(path=path, kind="unknown", facts={"why": "it is a link to nothing"})
-    if not path.is_file():
+    if not is_file(path):
         return Thing(path=path, kind="unknown", facts={"why": "it is no file and no folder"})
     return _recognise_file(path)
 
@@ -133,7 +132,7 @@ def _recognise_folder(path: Path, depth: int) -> Thing:
     if STARTED in names:
         return Thing(path=path, kind="unknown", facts={"why": "it is an unfinished run", "is_unfinished": True})
     visible = _content_names(path, names)
-    is_alone = len(visible) == 1 and path.name != "evaluation_suite" and (path / visible[0]).is_dir()
+    is_alone = len(visible) == 1 and path.name != "evaluation_suite" and is_dir(path / visible[0])
     if depth < _MOST_DEPTH and is_alone:
         inner = recognise(path / visible[0], depth + 1)
         if inner.kind != "unknown":
@@ -153,27 +152,27 @@ def _content_names(path: Path, names: Iterable[str]) -> list[str]:
 
 def _parts(path: Path, names: Sequence[str]) -> list[Thing]:
     """Return the gold folders, submissions and runs right in a folder; empty if it is a checkout, or has none."""
-    folders = [path / name for name in names[:_MOST_FOLDERS] if (path / name).is_dir()]
-    if "evaluation_suite" in (path.name, *names) or any((folder / "evaluation_suite").is_dir() for folder in folders):
+    folders = [path / name for name in names[:_MOST_FOLDERS] if is_dir(path / name)]
+    if "evaluation_suite" in (path.name, *names) or any(is_dir(folder / "evaluation_suite") for folder in folders):
         return []
     readers: dict[Kind, Any] = {
         "gold": lambda folder: any(folder.glob(SPEC_PATTERN)),
         "submission": metadata_like,
-        "run": lambda folder: (folder / RUN).is_file() and (folder / RESULTS).is_file(),
+        "run": lambda folder: is_file(folder / RUN) and is_file(folder / RESULTS),
     }
     return [Thing(path=folder, kind=kind) for kind, fits in readers.items() for folder in folders if fits(folder)]
 
 
 def _folder_of_files(path: Path, names: Sequence[str]) -> Thing:
     """Return what a folder without a file of a known name is: records, logs, or answers by id."""
-    files = [name for name in names if (path / name).is_file()]
+    files = [name for name in names if is_file(path / name)]
     endings = {Path(name).suffix.lower() for name in files}
     if endings <= set(_RECORD_ENDINGS):
         logs = _logs_below(path)
         if files or logs:
             return Thing(path=path, kind="log" if logs else "records", facts={"files": logs or files})
     facts: dict[str, Any] = {"files": files, "endings": sorted(endings)}
-    has_projects = any(place.suffix == ".duckdb" for name in names if (path / name).is_dir() for place in (path / name).iterdir())
+    has_projects = any(place.suffix == ".duckdb" for name in names if is_dir(path / name) for place in (path / name).iterdir())
     only = [_recognise_file(path / files[0])] if len(names) == len(files) == 1 else []
     if holds_answers(path) or has_projects:
         return Thing(path=path, kind="submission", facts=facts, parts=only)
@@ -191,7 +190,7 @@ def _explain_unknown(names: Sequence[str]) -> dict[str, str]:
 def _logs_below(path: Path) -> list[str]:
     """Return the logs of other tools among the first files in a folder and in its folders, as names below it."""
     files = (place for depth in ("*", "*/*") for place in sorted(path.glob(depth)) if place.suffix.lower() in _RECORD_ENDINGS)
-    logs = [place for place in itertools.islice(files, _MOST_LOGS) if place.is_file() and not place.name.startswith(".")]
+    logs = [place for place in itertools.islice(files, _MOST_LOGS) if is_file(place) and not place.name.startswith(".")]
     first = [place for place in logs if _look_inside_in_worker(place).get("kind") == "log"] if logs and _may_be_log(logs) else []
     return [str(place.relative_to(path)) for place in first]
 
@@ -208,12 +207,12 @@ def benchmarks_of(path: Path) -> list[Benchmark]:
     bases = [path.parent] if path.name == "evaluation_suite" else [path / name for name in _SUITES]
     for base in bases:
         gold = base / "evaluation_suite" / "gold"
-        if gold.is_dir() and any(gold.glob(SPEC_PATTERN)):
+        if is_dir(gold) and any(gold.glob(SPEC_PATTERN)):
             benchmarks.append(Benchmark(name=base.resolve().name, gold=gold, databases=_databases_of(base)))
     for base in () if benchmarks else _folders_below(path):
-        gold_file = next((file for pattern in _PAIRED_GOLD for file in sorted(base.glob(pattern)) if file.is_file()), None)
+        gold_file = next((file for pattern in _PAIRED_GOLD for file in sorted(base.glob(pattern)) if is_file(file)), None)
         around = (base, base.parent, path)
-        kind = next((name for name in ("dev_databases", "database") for place in around if (place / name).is_dir()), None)
+        kind = next((name for name in ("dev_databases", "database") for place in around if is_dir(place / name)), None)
         if gold_file is not None and kind is not None:
             databases = next(filter(None, map(_databases_of, around)), None)
             rules = "bird-ex" if kind == "dev_databases" else "test-suite"
@@ -230,7 +229,7 @@ def _folders_below(path: Path) -> Iterator[Path]:
             if (n := n + 1) <= _MOST_FOLDERS:
                 yield folder
         below = (place for folder in level for place in sorted(folder.iterdir()) if not place.name.startswith("."))
-        level = [place for place in itertools.islice(below, 10 * _MOST_FOLDERS) if place.is_dir() and not place.is_symlink()]
+        level = [place for place in itertools.islice(below, 10 * _MOST_FOLDERS) if is_dir(place) and not is_symlink(place)]
 
 
 def _databases_of(base: Path) -> Path | None:
@@ -239,7 +238,7 @@ def _databases_of(base: Path) -> Path | None:
     def has_files(folder: Path) -> bool:
         return any(next(folder.glob(f"{depth}*{ending}"), None) for depth in ("", "*/") for ending in _DATABASE_ENDINGS)
 
-    return next((base / name for name in _DATABASES if (base / name).is_dir() and has_files(base / name)), None)
+    return next((base / name for name in _DATABASES if is_dir(base / name) and has_files(base / name)), None)
 
 
 def ids_of_gold(gold: Path) -> set[str]:
@@ -252,9 +251,9 @@ def ids_of_gold(gold: Path) -> set[str]:
 
 def ids_of_answers(answer: Thing) -> set[str]:
     """Return names that may be ids of a submission: of its metadata's first lines, of its files, of its folders."""
-    if not answer.path.is_dir():
+    if not is_dir(answer.path):
         return set()
-    ids = {place.stem if place.is_file() else place.name for place in answer.path.iterdir()}
+    ids = {place.stem if is_file(place) else place.name for place in answer.path.iterdir()}
     if names := metadata_like(answer.path):
         ids |= set(_look_inside_in_worker(answer.path / names[0]).get("ids", ()))
     return ids
@@ -262,7 +261,7 @@ def ids_of_answers(answer: Thing) -> set[str]:
 
 def _recognise_file(path: Path) -> Thing:
     name, folder = path.name.lower(), path.absolute().parent
-    if name in (RUN, RESULTS) and (folder / RUN).is_file():
+    if name in (RUN, RESULTS) and is_file(folder / RUN):
         return Thing(path=folder, kind="run")
     if name.startswith("results_metadata.json"):
         return Thing(path=folder, kind="submission")
@@ -270,7 +269,7 @@ def _recognise_file(path: Path) -> Thing:
         return Thing(path=path, kind="gold")
     inside: Mapping[str, Any] = _look_inside_in_worker(path) if path.stat().st_size else {"why": "it is empty"}
     kind: Kind = inside.get("kind", "unknown")
-    if (kind == "submission" and not metadata_like(folder)) or (kind == "run" and not (folder / RUN).is_file()):
+    if (kind == "submission" and not metadata_like(folder)) or (kind == "run" and not is_file(folder / RUN)):
         needed = METADATA if kind == "submission" else f"{RESULTS}, next to {RUN}"
         return Thing(path=path, kind="unknown", facts={"why": f"its lines are those of {needed}: give it that name"})
     return Thing(path=folder if kind in ("run", "submission") else path, kind=kind, facts=inside)
@@ -281,7 +280,7 @@ def zip_is_log(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return "header.json" in archive.namelist() or "_journal/start.json" in archive.namelist()
-    except (OSError, zipfile.BadZipFile, ValueError):
+    except DAMAGE:
         return False
 
 
@@ -325,7 +324,7 @@ def _has_metadata(place: Path) -> bool:
         else:
             with tarfile.open(place) as archive:
                 names = [member.name for member in itertools.islice(archive, _MOST_MEMBERS)]
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error):
+    except DAMAGE:
         return True
     parts = [name.removeprefix("./").split("/") for name in names]
     return any(path_parts[-1].casefold().startswith("results_metadata") and len(path_parts) <= 2 for path_parts in parts)

@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple
 from evalsuite.compare.messages import cut, shorten
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, UsageError, count_words, did_you_mean
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.registry import NO_DEFAULT, UnknownScorerError, check_parameters
 from evalsuite.core.scores import Status
 from evalsuite.core.types import Result
@@ -337,7 +338,7 @@ def gold_of(name: str, root: Path = ROOT) -> Path:
 
 def has_suite(name: str, root: Path = ROOT) -> bool:
     """Whether there is a suite of that name; what a full disk or a kill left of one, without `suite.json`, is none."""
-    return (folder_of(name, root) / _FILE).exists()
+    return exists(folder_of(name, root) / _FILE)
 
 
 def save_suite(suite: StoredSuite, root: Path = ROOT) -> Path:
@@ -389,7 +390,7 @@ def _own_parameters(scorer: str, case: Case, context: str | None = None) -> dict
 def load_suite(name: str, root: Path = ROOT) -> StoredSuite:
     """Return the suite of that name; raises `SuiteError` with a "did you mean"."""
     path = folder_of(name, root) / _FILE
-    if not path.exists():
+    if not exists(path):
         names = [suite.name for suite in list_suites(root)]
         raise SuiteError(f"no suite {name!r}", hint=did_you_mean(name, names) if names else "`evalsuite suite create` makes one")
     if (suite := read_suite_file(path)) is None:
@@ -430,7 +431,7 @@ def rename_suite(name: str, new: str, root: Path = ROOT) -> StoredSuite:
     check_name(new)
     suite = load_suite(name, root)
     folder, target = folder_of(name, root), folder_of(new, root)
-    if target.exists() and target != folder:
+    if exists(target) and target != folder:
         raise SuiteError(f"there is a suite {new!r} already", hint="choose another name")
     renamed = replace(suite, name=new, updated_at=_timestamp())
     file, yaml = folder / _FILE, gold_of(name, root) / "suite.yaml"
@@ -488,8 +489,8 @@ def read_columns(source: Any) -> Columns:
         with _named(path):
             _refuse_repeated(header)
         return {name: [row[i] if i < len(row) else None for _, row in rows] for i, name in enumerate(header)}
-    if not path.is_file():
-        raise UsageError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}", hint=_HINT)
+    if not is_file(path):
+        raise UsageError(f"{path}: {'a folder' if is_dir(path) else 'no such file'}", hint=_HINT)
     read = {TEXT_KIND: _read_lines, ".jsonl": _read_jsonl, ".json": _read_json_rows, ".parquet": _read_parquet, ".xlsx": _read_excel}[kind]
     try:
         return read(path)

@@ -8,12 +8,10 @@ import contextlib
 import glob
 import hashlib
 import json
-import lzma
 import math
 import re
 import time
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime
@@ -24,7 +22,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import file_digest
 from evalsuite.core.errors import UsageError, join_names
+from evalsuite.core.files import is_dir, is_file
 from evalsuite.core.types import METADATA, Result
+from evalsuite.readers.archives import DAMAGE
 from evalsuite.readers.paths import refuse_endless
 from evalsuite.runs.history import RUNS_FOLDER, find_runs
 from evalsuite.runs.run_files import SCHEMA_VERSION, escape_invisible, write_atomically
@@ -432,8 +432,8 @@ def read_log(path: Path) -> ForeignLog:
     """Return the log in a file, recognised by its content, with the digest of its bytes. Raises `UsageError` that names the file."""
     refuse_endless(path)
     try:
-        if not path.is_file():
-            raise UsageError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}", hint=_KNOWN)
+        if not is_file(path):
+            raise UsageError(f"{path}: {'a folder' if is_dir(path) else 'no such file'}", hint=_KNOWN)
         digest = file_digest(path)
         if zipfile.is_zipfile(path):
             log = _inspect_archive(path)
@@ -591,7 +591,10 @@ def _asserted_texts(assertions: Iterable[Any], variables: Mapping[str, Any]) -> 
     return exact, literal, others
 
 
-_BROKEN: Final = (EOFError, RecursionError, ValueError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+# A disk that fails is no damage.
+_BROKEN: Final[tuple[type[Exception], ...]] = tuple(kind for kind in DAMAGE if kind is not OSError)
+# zipfile has a RuntimeError for what is encrypted.
+_UNREADABLE: Final[tuple[type[Exception], ...]] = (*_BROKEN, *_ODD, RuntimeError)
 
 
 def _inspect_archive(path: Path) -> ForeignLog:
@@ -616,7 +619,7 @@ def _inspect_archive(path: Path) -> ForeignLog:
             return _inspect_log(path, about, samples(archive, sample_names), lost)
     except NotImplementedError:
         raise UsageError(f"{path}: compressed in a way that this Python cannot read", hint=_ZSTD) from None
-    except (*_BROKEN, *_ODD, RuntimeError):  # zipfile has a RuntimeError for what is encrypted
+    except _UNREADABLE:
         raise UsageError(f"{path}: not a complete Inspect log", hint="copy it again") from None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError, write_error
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.status import own_value
 from evalsuite.core.types import Result
@@ -67,7 +68,7 @@ def export_suite(name: str, path: Path, root: Path = ROOT) -> None:
 
 def _bench_run_json(entry: RunEntry) -> dict[str, Any]:
     folder = Path(str(entry.run["submission"]["folder"]))
-    parts = {part: (folder / part).read_text(encoding="utf-8") for part in _PARTS if (folder / part).is_file()}
+    parts = {part: (folder / part).read_text(encoding="utf-8") for part in _PARTS if is_file(folder / part)}
     results = [json.loads(result_line(result)) for result in entry.results()]
     return {"name": entry.name, "run": dict(entry.run), "results": results, "tags": list(entry.tags), "submission": parts}
 
@@ -82,7 +83,7 @@ def import_suites(path: Path, root: Path = ROOT, *, force_new_version: bool = Fa
         UsageError: nothing that can be read.
         SuiteError: a suite of that name has other cases, or another scorer.
     """
-    if path.is_dir():
+    if is_dir(path):
         return _import_bench_folder(path, root, force_new_version)
     data = _read_bench_json(path)
     if "evalsuite_suite" in data:
@@ -285,7 +286,7 @@ def _bench_result(suite: StoredSuite, case_id: str, case: Mapping[str, Any] | No
 def _write_run(run: Mapping[str, Any], results: list[Result], root: Path, *, name: str = "", now: datetime | None = None) -> Path:
     """Write the folder of a run that was scored elsewhere: under its old name if that is free, else under a new one."""
     runs = root / RUNS_FOLDER.name
-    if _RUN_NAME.fullmatch(name) and not (runs / name).exists():
+    if _RUN_NAME.fullmatch(name) and not exists(runs / name):
         folder = runs / name
     else:
         folder = new_folder(runs, slug(str(run.get("metadata", {}).get("run_name", "imported"))), now=now)

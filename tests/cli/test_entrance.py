@@ -407,7 +407,7 @@ def test_the_page_is_the_parsers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name for names, _ in OPTIONS for name in names.split(", ")} == named
     assert command.get_help(context) == page().rstrip()
     code = (
-        "import sys\nbefore = set(sys.modules)\nfrom evalsuite.cli import main\n"
+        "import io, sys\nbefore = set(sys.modules)\nfrom evalsuite.cli import main\n"
         "assert main(['--version']) == 0 and main(['--help']) == 0\n"
         "print(sorted(name for name in set(sys.modules) - before if not name.startswith('evalsuite')))"
     )

@@ -98,7 +98,8 @@ def test_honest_statements_run(step: int, made: tuple[Connection, list[str]], tm
     """Of 3,000 honest statements an engine and the catalogue's functions (all under `slow`) none is refused, as a table or a file."""
     connection, called = made
     _check_written(connection, step)
-    _check_called(connection, called, step)
+    # Of functions more are needed: which of a few take these arguments is chance.
+    _check_called(connection, called, max(1, step // 4))
     with contextlib.closing(open_session(connection, LIMITS)) as session:
         for text in honest.written(connection.engine)[:: step * 8]:
             statement = only_statement(text, ENGINES[connection.engine].dialect)

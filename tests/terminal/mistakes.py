@@ -433,7 +433,7 @@ run sub --plugin gold | gold: not a file
 judge test --judge gold | gold: not a file
 verify nope | no finished run 'nope' | known:
 renamed.jsonl | cannot tell what renamed.jsonl is: its lines are those of results_metadata.jsonl: give it that name
-run loop | loop' is a link that leads to itself
+run loop | a link that leads to itself
 check table_match --prediction - --gold a.csv | table_match reads a file, not stdin | name it: --prediction FILE
 report stopped | stopped is an unfinished run | `evalsuite run FOLDER --resume stopped` finishes it
 runs prune | no policy given | --keep N, --unfinished or both

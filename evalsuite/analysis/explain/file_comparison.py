@@ -20,6 +20,7 @@ from evalsuite.compare.strict_columns import Terms, place
 from evalsuite.compare.values import number_gold
 from evalsuite.core.dataclasses import replace
 from evalsuite.core.errors import UsageError, count_words, did_you_mean
+from evalsuite.core.files import is_dir
 from evalsuite.core.scores import Table
 from evalsuite.readers.json_text import read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS
@@ -136,11 +137,11 @@ def compare_folders(gold: str, prediction: str) -> Data:
     for folder in map(Path, (gold, prediction)):
         files = (
             [file for file in sorted(folder.iterdir()) if file.suffix.lower() == ".json" and not file.name.startswith(".")]
-            if folder.is_dir()
+            if is_dir(folder)
             else []
         )
-        sides.append({file.stem: _tree_of(file) for file in files} if folder.is_dir() else _tree_of(folder))
-    if all(isinstance(side, dict) for side in sides) and Path(gold).is_dir() == Path(prediction).is_dir():
+        sides.append({file.stem: _tree_of(file) for file in files} if is_dir(folder) else _tree_of(folder))
+    if all(isinstance(side, dict) for side in sides) and is_dir(Path(gold)) == is_dir(Path(prediction)):
         return _records(*sides)
     return _records(*_named_records(*(list(side.values()) if isinstance(side, dict) else side for side in sides)))
 

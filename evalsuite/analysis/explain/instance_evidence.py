@@ -17,6 +17,7 @@ from evalsuite.analysis.causes.table_alignment import table_pairs
 from evalsuite.analysis.explain.search import Budget, Cause, Judge, join_names
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, count_words, describe
+from evalsuite.core.files import exists
 from evalsuite.core.import_ref import ImportRef
 from evalsuite.core.registry import Scorer
 from evalsuite.core.status import failing_rule, redact_evidence, shows
@@ -367,7 +368,7 @@ def add_margins(record: "Record") -> tuple[Sequence[Result], str]:
         return record.results, ""
     gold, submission = Path(str(record.run["gold"]["folder"])), Path(str(record.run["submission"]["folder"]))
     try:
-        same_gold = _unchanged_gold(record, gold) if gold.exists() and submission.exists() else None
+        same_gold = _unchanged_gold(record, gold) if exists(gold) and exists(submission) else None
         options = record.run["options"]
         how: dict[str, Any] = {
             "rules": requested_rules(record.run),
@@ -407,7 +408,7 @@ def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
     if not ids or not shows(record.level, "class"):
         return RunEvidence()
     gold, submission = Path(str(record.run["gold"]["folder"])), Path(str(record.run["submission"]["folder"]))
-    if not (gold.exists() and submission.exists()):
+    if not (exists(gold) and exists(submission)):
         return RunEvidence(note="differences are not shown: the folders of the run are not here")
     try:
         return _collect_evidence(record, ids, gold, submission)

@@ -16,6 +16,7 @@ from evalsuite.analysis.causes.values import read_gold_number
 from evalsuite.analysis.explain.search import FITS, Cause
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError
+from evalsuite.core.files import is_file
 from evalsuite.core.types import Check, Fault, Result, Rule, Table, Task
 from evalsuite.readers.limits import CLOCK
 from evalsuite.readers.load_answer import read_gold_query
@@ -130,7 +131,7 @@ def gold_query(
     """
     files = find_queries(task, check)
     connection = databases.connections().of_instance(task.instance, check.parameters)
-    is_query = len(files) == 1 and files[0].is_file()
+    is_query = len(files) == 1 and is_file(files[0])
     return connection, with_as_of(read_gold_query(files[0]), check_as_of(as_of, limits[CLOCK]))[0] if is_query else ""
 
 

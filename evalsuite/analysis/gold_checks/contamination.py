@@ -20,6 +20,7 @@ from typing import IO, Any, Final
 
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.types import Check, Fault, Gold, GoldInstance, Table
 from evalsuite.readers.load_answer import read_gold_files
 from evalsuite.readers.paths import refuse_endless
@@ -375,11 +376,11 @@ def text_files(paths: Sequence[Path]) -> list[Path]:
     """Return the files to read: each path itself, or all files of a folder. Raises `UsageError` for a missing one, or if there is none."""
     files: list[Path] = []
     for path in paths:
-        if not path.exists():
+        if not exists(path):
             raise UsageError(f"no such file: {path}", hint="--against needs text files, or folders of them")
         # Read in pieces: any size has an end.
         refuse_endless(path, most=inf)
-        files += sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
+        files += sorted(item for item in path.rglob("*") if is_file(item)) if is_dir(path) else [path]
     if not files:
         raise UsageError(f"no file in {paths[0]}", hint="--against needs text files, or folders of them")
     return files

@@ -30,6 +30,7 @@ from evalsuite.compare.numbers import Number
 from evalsuite.compare.strict_columns import labels
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError
+from evalsuite.core.files import exists, is_file
 from evalsuite.core.types import Answer, Check, Fault, Gold, GoldInstance, Table
 from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.load_answer import read_gold_files
@@ -178,7 +179,7 @@ def lost_files(gold: Gold, instance: GoldInstance, check: Check) -> list[str]:
     lost = []
     for name in check.gold_names:
         with suppress(FaultError):
-            if not (gold.folder / resolve_in_side(instance.instance_id, name)).is_file():
+            if not is_file(gold.folder / resolve_in_side(instance.instance_id, name)):
                 lost.append(name)
     return lost
 
@@ -229,7 +230,7 @@ def _copy(gold_folder: Path, instance_id: str, name: str, folder: Path) -> None:
     except FaultError:
         return
     source, target = gold_folder / place, folder / place
-    if source.is_file() and not target.exists():
+    if is_file(source) and not exists(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
 

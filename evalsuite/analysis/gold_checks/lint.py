@@ -36,6 +36,7 @@ from evalsuite.analysis.gold_checks.lint_values import (
 from evalsuite.compare.messages import lines_below, other_delimiter, other_format
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import FAULTS, FaultError, GoldError, count_words, describe, did_you_mean, write_error
+from evalsuite.core.files import is_dir, is_file, is_symlink
 from evalsuite.core.types import Check, Problem
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
 from evalsuite.gold.layouts import read_gold
@@ -65,7 +66,7 @@ def find_unread_files(linted: LintedGold) -> Iterator[LintFinding]:
         hint = FAULTS[fault.code].hint
         if fault.code == "MISSING_FILE":
             folder = linted.folder / spot.instance.instance_id
-            near = [place.name for place in folder.iterdir() if place.name.lower() == file.lower()] if folder.is_dir() else []
+            near = [place.name for place in folder.iterdir() if place.name.lower() == file.lower()] if is_dir(folder) else []
             belongs = f"gold files belong in <gold>/{spot.instance.instance_id}/"
             hint = f"there is {near[0]!r}: file names are case-sensitive" if near else belongs
             hint = READABLE_HINT if fault.detail == UNREADABLE else hint
@@ -86,7 +87,7 @@ def find_stray_files(linted: LintedGold) -> Iterator[LintFinding]:
     shared = {name.split("/")[0] for names in used.values() for name in names if isinstance(name, FromRoot)}
     shared |= {"sql"} if shared else set()
     # Gold that is a single file has no folders of instances.
-    for folder in sorted(place for place in linted.folder.glob("*") if place.is_dir() and not place.name.startswith(".")):
+    for folder in sorted(place for place in linted.folder.glob("*") if is_dir(place) and not place.name.startswith(".")):
         if folder.name in shared or is_bytecode(folder.name):
             continue
         if folder.name not in linted.raw:
@@ -95,7 +96,7 @@ def find_stray_files(linted: LintedGold) -> Iterator[LintFinding]:
         if folder.name not in used:
             # A user-defined scorer may read any file.
             continue
-        files = [place for place in sorted(folder.rglob("*")) if place.is_file() and not place.name.startswith(".")]
+        files = [place for place in sorted(folder.rglob("*")) if is_file(place) and not place.name.startswith(".")]
         strays = [place for place in files if place.relative_to(folder).as_posix() not in used[folder.name]]
         for place in strays[:_MOST_STRAY]:
             name = place.relative_to(linted.folder).as_posix()
@@ -120,7 +121,7 @@ def find_misplaced_files(linted: LintedGold) -> Iterator[LintFinding]:
     """Gold files at the top of the folder, where they are not read: a table that is one folder too high."""
     named_files = {str(name) for names in _named_files(linted).values() for name in names}
     for place in sorted(linted.folder.glob("*")):
-        if place.is_file() and place.name in named_files and place not in (find_spec(linted.spec), linted.folder / SUITE_FILE):
+        if is_file(place) and place.name in named_files and place not in (find_spec(linted.spec), linted.folder / SUITE_FILE):
             yield _finding_at(
                 linted, "misplaced-file", "", f"{place.name} is next to the spec", "gold files belong in <gold>/<instance_id>/"
             )
@@ -129,7 +130,7 @@ def find_misplaced_files(linted: LintedGold) -> Iterator[LintFinding]:
 def find_linked_files(linted: LintedGold) -> Iterator[LintFinding]:
     """Gold files that are links out of the folder: a copy of the folder loses them."""
     for place in sorted(linted.folder.rglob("*")):
-        if place.is_symlink() and not place.resolve().is_relative_to(linted.folder.resolve()):
+        if is_symlink(place) and not place.resolve().is_relative_to(linted.folder.resolve()):
             owner = place.relative_to(linted.folder).parts[0]
             id_ = owner if owner in linted.raw else ""
             message = f"{place.relative_to(linted.folder).as_posix()} is a link out of the gold folder"
@@ -410,7 +411,7 @@ _FEWER: Final = frozenset({"condition_cols", "exclude", "order_by"})
 
 def find_errata(linted: LintedGold) -> Iterator[LintFinding]:
     """Entries that are not applied, applied patches that widen their check, and unusable files."""
-    if not (linted.spec.parent / ERRATA_FILE).is_file() or linted.broken:
+    if not is_file(linted.spec.parent / ERRATA_FILE) or linted.broken:
         return
     try:
         gold = read_gold(linted.folder)

@@ -24,6 +24,7 @@ from evalsuite.compare.table_parameters import is_bare, needs_quotes
 from evalsuite.compare.values import Percent, is_null_word, is_written_form, number_gold, read_cell
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, FaultError, GoldError, count_words, describe, machine_error
+from evalsuite.core.files import is_file
 from evalsuite.core.types import Check, Fault, GoldInstance, Suite, Table
 from evalsuite.gold import spec as gold_reader
 from evalsuite.gold.layouts import entries_of, layout_named, layout_of
@@ -177,7 +178,7 @@ class LintedGold:
     def _look_for_queries(self, spot: Spot) -> None:
         for name in spot.check.golds:
             try:
-                if not (self.folder / resolve_in_side(spot.instance.instance_id, name)).is_file():
+                if not is_file(self.folder / resolve_in_side(spot.instance.instance_id, name)):
                     self.unread.append((spot, name, Fault(code="MISSING_FILE")))
             except FaultError as error:
                 self.unread.append((spot, name, error.fault))

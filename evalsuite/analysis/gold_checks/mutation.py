@@ -27,6 +27,7 @@ from evalsuite.analysis.gold_checks.audited_checks import (
 from evalsuite.analysis.gold_checks.generated_answers import OWN, NoOwnAnswerError, own_answers
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import FaultError, UsageError
+from evalsuite.core.files import is_dir
 from evalsuite.core.status import refuse_small_machine
 from evalsuite.core.types import RULES, Check, Gold, GoldInstance, Result, Rule, Score, Task
 from evalsuite.gold.connection_files import databases_folder
@@ -457,7 +458,7 @@ def examples_of(folder: Path | None, id_: str) -> list[Path]:
     """Return the example answers of an instance: `DIR/ID.csv`, `DIR/ID_*.csv`, and every CSV in `DIR/ID/`."""
     if folder is None:
         return []
-    if not folder.is_dir():
+    if not is_dir(folder):
         raise UsageError(f"{folder}: no such folder", hint="name example answers ID.csv, ID_*.csv or ID/*.csv in it")
     return sorted({*folder.glob(f"{id_}.csv"), *folder.glob(f"{id_}_*.csv"), *(folder / id_).glob("*.csv")})
 

@@ -37,6 +37,7 @@ from evalsuite.core.errors import (
     machine_error,
     unicode_form_hint,
 )
+from evalsuite.core.files import is_dir, is_file
 from evalsuite.core.registry import CONNECTION_PARAMETERS
 from evalsuite.core.runtime import extra_line
 from evalsuite.core.status import refuse_small_machine
@@ -144,7 +145,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
         SubmissionError: the folder is not a submission.
         GoldError: gold's spec cannot be read as a whole.
     """
-    if folder.is_file() and is_archive(folder.name):
+    if is_file(folder) and is_archive(folder.name):
         with unpack(folder, RunOptions()) as unpacked:
             return validate(unpacked, gold_folder, layout=layout, mode=mode)
     gold = read_gold(gold_folder, layout=layout) if gold_folder is not None else None
@@ -190,7 +191,7 @@ def _notes_without_gold(n_queries: int, layout: str) -> list[str]:
 def _unnamed_folders(submission: Submission) -> list[str]:
     """Return the folders that no line names: perhaps their lines were forgotten."""
     ids = {*submission.answers, *(name for _, name in submission.unknown)}
-    names = sorted(place.name for place in submission.folder.iterdir() if place.is_dir())
+    names = sorted(place.name for place in submission.folder.iterdir() if is_dir(place))
     return [name for name in names if not name.startswith(".") and name not in ids]
 
 
@@ -541,7 +542,7 @@ def _trial(gold: Gold, task: Task, check: Check) -> _Trial:
     """Return the answers to try on a check, in the submission folder of `task`. Raises `NoOwnAnswerError`."""
     instance = task.instance
     awaited = next((problem.message for problem in check.problems if problem.code == "NEEDS_CONNECTION"), "")
-    if awaited and (is_temporal(check) or names_queries(check)) and any(file.is_file() for file in query_files(task, check)):
+    if awaited and (is_temporal(check) or names_queries(check)) and any(is_file(file) for file in query_files(task, check)):
         raise NoOwnAnswerError(awaited)
     try:
         answers = own_answers(gold, instance, check, task.submission_folder, task.limits)
@@ -666,7 +667,7 @@ class Need:
 def needs_of(folder: Path, *, databases: Path | None = None, questions: Path | None = None) -> tuple[Gold, list[Need]]:
     """Return (the gold, its needs), the need of most instances first. Raises as `read_gold` and `read_connections` do."""
     gold = read_gold(folder, questions=questions)
-    connections = read_connections(gold.folder if gold.folder.is_dir() else gold.folder.parent, databases=databases)
+    connections = read_connections(gold.folder if is_dir(gold.folder) else gold.folder.parent, databases=databases)
     by_need: dict[tuple[str, str, bool], list[str]] = {}
     for instance in gold.instances:
         problems = [(*absent, False) for absent in _find_absent(gold, instance)]
@@ -737,7 +738,7 @@ def _absent_client(connection: Connection) -> Iterator[Absent]:
     engine = ENGINES[connection.engine]
     if engine.embedded:
         database_path(connection)
-        is_folder = connection.engine == "duckdb" and Path(connection.database).is_dir()
+        is_folder = connection.engine == "duckdb" and is_dir(Path(connection.database))
         if not is_folder and (absent := _unreadable(connection.engine, connection.database)):
             yield absent
         return

@@ -708,7 +708,8 @@ def item_rest(scores: Mapping[str, Mapping[str, float | None]], ids: Sequence[st
             if (value := run_scores.get(name)) is not None and len(totals[run]) > 1
         ]
         if len(pairs) >= FEWEST_RUNS and all(len({round(x, 12) for x in side}) > 1 for side in zip(*pairs, strict=True)):
-            correlations[name] = statistics.correlation(*map(list, zip(*pairs, strict=True)))
+            # The last digits are other ones in other versions of Python.
+            correlations[name] = round(statistics.correlation(*map(list, zip(*pairs, strict=True))), 12)
     return correlations
 
 

@@ -39,6 +39,7 @@ from evalsuite.analysis.leaderboard.pairing import (
 )
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError, count_words
+from evalsuite.core.files import is_dir
 from evalsuite.core.import_ref import NDArray, np
 from evalsuite.core.status import ZERO, check_level, default_level, has_open_verdict, lacks_setup, own_scale_ids, raw_value, shows
 from evalsuite.core.types import Result, Rule
@@ -598,7 +599,7 @@ def _signature_warnings(base: RunSide, others: Sequence[RunSide], rules: Rule | 
         way_out = "--rules official or --rules strict compares both under one" if only_rules else "score them again under one signature"
         other, differing = unlike[0]
         folders = [base.submission_folder, other.submission_folder, other.gold_folder]
-        if len(differing) == 1 and differing[0].startswith("gold ") and all(folder and Path(folder).is_dir() for folder in folders):
+        if len(differing) == 1 and differing[0].startswith("gold ") and all(folder and is_dir(Path(folder)) for folder in folders):
             first, second, gold = map(quote, folders)
             way_out = f"`evalsuite compare {first} {second} --gold {gold}` scores both on one gold"
         raise UsageError(texts[0], hint=f"{way_out}, or compare them as they are with --force")

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, UsageError, count_words, did_you_mean
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.plugin_calls import trusting_plugins
 from evalsuite.core.registry import UnknownScorerError
 from evalsuite.core.status import (
@@ -321,7 +322,7 @@ def _find_saved_run(name: str, runs: Path) -> RunEntry | None:
     if is_submission(folder):
         return None
     refuse_no_run(folder)
-    return None if folder.exists() and not holds_run(folder) else one_run(name, runs)
+    return None if exists(folder) and not holds_run(folder) else one_run(name, runs)
 
 
 def _score_side(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, how: Mapping[str, Any]) -> RunSide:
@@ -331,7 +332,7 @@ def _score_side(folder: Path, gold: Path | None, like: RunEntry | None, rules: R
 
     options = like.run.get("options", {}) if like is not None else {}
     of_run = Path(str(like.run.get("gold", {}).get("folder"))) if gold is None and like is not None else None
-    place = of_run if of_run is not None and of_run.is_dir() else gold or Path("gold")
+    place = of_run if of_run is not None and is_dir(of_run) else gold or Path("gold")
     # A run under default rules says `official` too, with another default for tree scorers: only `strict` was surely chosen.
     chosen = rules or ("strict" if options.get("rules") == "strict" else None)
     # The user named this gold, or kept the default; the gold that a saved run names must not be executed.
@@ -339,7 +340,7 @@ def _score_side(folder: Path, gold: Path | None, like: RunEntry | None, rules: R
     with ExitStack() as opened:
         opened.enter_context(trusting_plugins(*([] if place is of_run else [place])))
         answers = folder
-        if folder.is_file() and is_archive(folder.name):
+        if is_file(folder) and is_archive(folder.name):
             answers, label = opened.enter_context(unpack(folder, settings)), without_ending(folder.name)
             settings = replace(settings, archive=str(folder))
         done = run(answers, place, settings)

@@ -21,6 +21,7 @@ from evalsuite.analysis.leaderboard.pairing import (
 )
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.errors import UsageError, count_words
+from evalsuite.core.files import exists
 from evalsuite.core.status import ZERO, is_ungraded, own_scale_ids, raw_value, redact
 from evalsuite.core.types import Result, Rule
 from evalsuite.runs.corrected_scores import HumanEstimate, Label, Rater, check_scale, read_labels
@@ -162,7 +163,7 @@ def newest_samples(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
             first = _find_first_run(run, runs)
             key = (_model_of(entry), first.submission_hash, first.submission, str(first.metadata.get("sample")))
             file = Path(run.folder) / RUN
-            when = (file.parent.name[:15] if all_say_when else "", file.stat().st_mtime_ns if file.exists() else 0)
+            when = (file.parent.name[:15] if all_say_when else "", file.stat().st_mtime_ns if exists(file) else 0)
         if key not in newest or when > newest[key][0]:
             newest[key] = (when, entry.name)
     newest_names = {name for _, name in newest.values()}
@@ -303,7 +304,7 @@ def load_samples(
 
 
 def _parts(name: str, runs: Path) -> list[str]:
-    if "+" not in name or Path(name).exists() or find_named_run(name, runs) is not None:
+    if "+" not in name or exists(Path(name)) or find_named_run(name, runs) is not None:
         return [name]
     if not all(parts := name.split("+")):
         raise UsageError(f"{name}: a sample has no name", hint="run_1+run_2 are two samples of one side")

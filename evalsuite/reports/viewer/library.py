@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar
 
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.errors import EvalsuiteError, MachineError, UsageError
+from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.status import own_value
 from evalsuite.core.types import Result
 from evalsuite.gold.spec import question_of, reference_text
@@ -268,7 +269,7 @@ INDEX, SUITE, BENCH_RUN = "suite_id_to_name.json", "suite.json", "run.json"
 
 def is_bench(folder: Path) -> bool:
     """Return whether a folder is a Bench folder: its index, or a `<suite>/suite.json` without a gold folder next to it."""
-    return (folder / INDEX).is_file() or any(not (path.parent / "gold").is_dir() for path in folder.glob(f"*/{SUITE}"))
+    return is_file(folder / INDEX) or any(not is_dir(path.parent / "gold") for path in folder.glob(f"*/{SUITE}"))
 
 
 class BenchFolder:
@@ -381,7 +382,7 @@ class RunsFolder:
         """Return every folder that is or may become a run."""
         if holds_run(self.folder):
             return [self.folder]
-        return sorted(item for item in self.folder.iterdir() if item.is_dir()) if self.folder.is_dir() else []
+        return sorted(item for item in self.folder.iterdir() if is_dir(item)) if is_dir(self.folder) else []
 
     def watched_paths(self) -> list[Path]:
         """The run folders with their final files, and the suites."""
@@ -461,13 +462,13 @@ class RunsFolder:
     def _find_folder(self, folder: str) -> Path | None:
         """Return the folder that a run names, resolved from the usual working directories; None if it is gone."""
         starts = [self.folder.resolve().parent.parent, self.folder.resolve().parent, Path.cwd()]
-        return next((start / folder for start in starts if folder and (start / folder).is_dir()), None)
+        return next((start / folder for start in starts if folder and is_dir(start / folder)), None)
 
     def _gold_cases(self, folder: Path | None, run: RunView) -> Sequence[CaseView]:
         if folder is None:
             return [CaseView(id=result.instance_id, checks=_name_checks(result.scorer)) for result in run.record().results]
         return self._kept.get(
-            ("cases", folder), stamp_of(*sorted(path for path in folder.iterdir() if path.is_file())), lambda: _read_cases(folder, run)
+            ("cases", folder), stamp_of(*sorted(path for path in folder.iterdir() if is_file(path))), lambda: _read_cases(folder, run)
         )
 
 
@@ -524,24 +525,24 @@ def open_library(folder: Path | None, environ: Mapping[str, str]) -> Library:
     Raises `UsageError` for a folder that does not exist.
     """
     if folder is not None:
-        if not folder.is_dir():
-            raise UsageError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}", hint="a folder of runs, or .evalsuite")
+        if not is_dir(folder):
+            raise UsageError(f"{folder}: {'not a folder' if exists(folder) else 'no such folder'}", hint="a folder of runs, or .evalsuite")
         return Library([_source_of(folder)])
     sources: list[Source] = [RunsFolder(ROOT / "runs", ROOT / "suites")]
     bench_folder = environ.get(BENCH_VARIABLE)
-    if bench_folder and not Path(bench_folder).is_dir():
+    if bench_folder and not is_dir(Path(bench_folder)):
         raise UsageError(f"{BENCH_VARIABLE} names {bench_folder!r}, which is no folder", hint=f"unset {BENCH_VARIABLE}, or correct it")
     bench = Path(bench_folder) if bench_folder else BENCH_DEFAULT
-    if bench_folder or (bench.is_dir() and is_bench(bench)):
+    if bench_folder or (is_dir(bench) and is_bench(bench)):
         sources.append(BenchFolder(bench))
     return Library(sources)
 
 
 def _source_of(folder: Path) -> Source:
     inner = folder / ROOT.name
-    if inner.is_dir():
+    if is_dir(inner):
         return RunsFolder(inner / "runs", inner / "suites")
-    if (folder / "runs").is_dir() or (folder / "suites").is_dir():
+    if is_dir(folder / "runs") or is_dir(folder / "suites"):
         return RunsFolder(folder / "runs", folder / "suites")
     return BenchFolder(folder) if is_bench(folder) else RunsFolder(folder, None)
 
@@ -549,7 +550,7 @@ def _source_of(folder: Path) -> Source:
 def _entry_or_fault(folder: Path) -> RunEntry | DamagedRunError | None:
     """The run in a folder, or how it is damaged; None where there is no finished one."""
     entry = read_run(folder)
-    if entry is not None or not holds_run(folder) or not (folder / RESULTS).exists():
+    if entry is not None or not holds_run(folder) or not exists(folder / RESULTS):
         return entry
     try:
         (folder / RUN).read_bytes()
@@ -627,7 +628,7 @@ class Journals:
     def all(self) -> list[Progress]:
         """Return every unfinished run, newest first."""
         sources = [source for source in self._library.sources if isinstance(source, RunsFolder)]
-        folders = [folder for source in sources for folder in source.run_folders() if (folder / STARTED).is_file()]
+        folders = [folder for source in sources for folder in source.run_folders() if is_file(folder / STARTED)]
         for old_folder in set(self._seen) - set(folders):
             del self._seen[old_folder]
         running = [progress for folder in folders if (progress := self._progress_of(folder)) is not None]
@@ -639,7 +640,7 @@ class Journals:
 
     def _progress_of(self, folder: Path) -> Progress | None:
         started = read_json(folder / STARTED)
-        if not isinstance(started, dict) or (folder / RUN).exists():
+        if not isinstance(started, dict) or exists(folder / RUN):
             return None
         started_seconds = stamp_of(folder / STARTED)[1] / 1e9
         journal = self._seen.setdefault(folder, _Journal(folder / RESULTS))

@@ -17,6 +17,7 @@ from evalsuite.analysis.leaderboard.pairing import fields_of, side_of
 from evalsuite.core.dataclasses import dataclass, replace
 from evalsuite.core.disk_cache import DiskCache
 from evalsuite.core.errors import EvalsuiteError, UsageError, did_you_mean
+from evalsuite.core.files import is_file
 from evalsuite.core.status import kind_of, own_value
 from evalsuite.core.types import Result
 from evalsuite.reports.record import Record
@@ -189,7 +190,7 @@ def keep_label(record: "Record", instance_id: str, label: OwnLabel) -> None:
 
 
 def _label_lines(path: Path) -> dict[str, OwnLabel]:
-    return {name: OwnLabel(*label) for name, label in read_label_texts(path).items()} if path.is_file() else {}
+    return {name: OwnLabel(*label) for name, label in read_label_texts(path).items()} if is_file(path) else {}
 
 
 async def label_of_request(request: "Request") -> OwnLabel:

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 from evalsuite.core import registry
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import FaultError, UsageError, did_you_mean
+from evalsuite.core.files import is_file
 
 Message = Mapping[str, str]
 BUNDLED = Path(__file__).parent / "prompts"
@@ -71,7 +72,7 @@ def read_prompt(name: str, folder: Path | None = None) -> Prompt:
         raise FaultError("BAD_SPEC", f"{name!r} is no name of a prompt", side="gold")
     for place in (*([folder] if folder is not None else []), BUNDLED):
         file = place / f"{name}.txt"
-        if file.is_file():
+        if is_file(file):
             try:
                 return Prompt(name=name, text=file.read_text(encoding="utf-8-sig"))
             except (OSError, UnicodeDecodeError):

@@ -20,6 +20,7 @@ from urllib.parse import SplitResult, parse_qs, quote, urlsplit, urlunsplit
 from evalsuite.core.dataclasses import dataclass, field, replace
 from evalsuite.core.disk_cache import append_whole
 from evalsuite.core.errors import FaultError, reason_of
+from evalsuite.core.files import exists
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
@@ -109,7 +110,7 @@ class RecordedReplies:
             self._replies[request.key()] = reply
 
     def _kept_replies(self) -> dict[str, Reply]:
-        if self.mode == "record" and not self._path.exists():
+        if self.mode == "record" and not exists(self._path):
             return {}
         try:
             lines = self._path.read_bytes().splitlines()

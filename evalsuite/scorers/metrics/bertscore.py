@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Protocol
 
 from evalsuite.core.dataclasses import dataclass, field
 from evalsuite.core.errors import MissingExtraError
+from evalsuite.core.files import is_dir
 from evalsuite.core.import_ref import np
 from evalsuite.core.metric import IN_PYTHON, Measure, Metric, MetricError, best
 from evalsuite.core.scores import Within
@@ -67,7 +68,7 @@ class TransformersEmbedder:
 
     @cached_property
     def _model_and_tokenizer(self) -> tuple[Any, Any]:
-        if not Path(self.folder).is_dir():
+        if not is_dir(Path(self.folder)):
             raise MetricError("bertscore: the model is no local folder", code="no_model", hint=MODEL_HINT)
         try:
             import torch  # noqa: F401

@@ -84,7 +84,7 @@ def test_agreement_against_gold_comes_first(tmp_path: Path) -> None:
     assert (more.n_instances, more.n_units, more.n_runs, more.n_voices, more.outlook.n_wrong) == (4, 4, 5, 5, 0)
     worse = "the better submissions do worse here: item-rest r ="
     assert said(more) == [
-        ("total", 0.875, 5, 1, ("run0", "run1", "run2"), "47 pieces", -0.375, (f"3 of 5 {same}", f"{worse} -0.37"), 0.0494, 0.0395),
+        ("total", 0.875, 5, 1, ("run0", "run1", "run2"), "47 pieces", -0.375, (f"3 of 5 {same}", f"{worse} -0.38"), 0.0494, 0.0395),
         ("share", 0.559, 5, 4, (), "", -0.559, (f"{worse} -0.56",), 0.0164, 0.0164),
         ("capital", 0.25, 5, 2, ("run0", "run3"), "Porto", 0.1667, (f"2 of 5 {same}",), 0.007, 0.0056),
         ("table", 0.5, 5, 2, ("run0", "run1", "run4"), "a table of 3 rows, 2 columns", 0.1667, (f"3 of 5 {same}",), 0.0067, 0.0067),

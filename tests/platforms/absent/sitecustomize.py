@@ -88,6 +88,7 @@ if kind == "win32":
     os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks = set(), set(), set()
     # From Python 3.12 on, `shutil.which` asks Windows, and `rmtree` opens folders otherwise than there.
     shutil._use_fd_functions = False
+    shutil._rmtree_impl = getattr(shutil, "_rmtree_unsafe", None)
     shutil._winapi = types.SimpleNamespace(NeedCurrentDirectoryForExePath=lambda _: True)
 for name in MODULES.get(kind, set()):
     sys.modules.pop(name, None)
