@@ -79,7 +79,8 @@ def _run_once(program: str, test: str, *, timeout_seconds: float, memory_mib: in
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=folder,
-            env={},
+            # Otherwise each thread reserves 64 MiB, and it depends on the machine's load how many threads the limit allows.
+            env={"MALLOC_ARENA_MAX": "1"},
             start_new_session=True,
         )
         try:

@@ -40,6 +40,13 @@ def ended(program: str, test: str, *, seconds: float = 30.0) -> str:
 PASSING = {
     "a function": ("def add(a, b):\n    return a + b", "assert add(1, 2) == 3"),
     "its own folder": ("open('own', 'w').write('x')", "assert open('own').read() == 'x'"),
+    "threads at once": (
+        "import threading\ndef together(n):\n    barrier, met = threading.Barrier(n), []\n"
+        "    def meet():\n        barrier.wait()\n        met.append(bytearray(100_000))\n"
+        "    threads = [threading.Thread(target=meet) for _ in range(n)]\n"
+        "    [thread.start() for thread in threads]\n    [thread.join() for thread in threads]\n    return len(met)",
+        "assert together(24) == 24",
+    ),
     "the standard library": (
         "import asyncio, csv, dataclasses, decimal, hashlib, json, logging, re, sqlite3, ssl, tempfile, zoneinfo\n"
         "asyncio.run(asyncio.sleep(0))\n@dataclasses.dataclass\nclass P:\n    a: int = 1",
