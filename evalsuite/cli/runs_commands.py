@@ -47,7 +47,7 @@ from evalsuite.runs.history import (
     submission_folder,
     tag_run,
 )
-from evalsuite.runs.run_folder import MAY_BE_WRONG, RUN, is_held, prune_command
+from evalsuite.runs.run_folder import MAY_BE_WRONG, NOT_AS_WRITTEN, RUN, is_held, prune_command
 from evalsuite.runs.run_options import RunOptions
 from evalsuite.runs.summary import Summary, judged_words
 
@@ -90,7 +90,7 @@ def runs_list(
         n = len(find_runs(runs)) if filter_words else 0
         print(clean(f"none of {n} runs in {runs} matches {filter_words}" if n else f"no runs in {runs}"))
     _print_unreadable(runs, {entry.name for entry in entries})
-    _print_note([entry.name for entry in entries if is_changed(entry.folder)], f"{RUN} is not what was written{MAY_BE_WRONG}")
+    _print_note([entry.name for entry in entries if is_changed(entry.folder)], f"{RUN} {NOT_AS_WRITTEN}{MAY_BE_WRONG}")
     return EXIT_OK
 
 
@@ -190,10 +190,9 @@ def _warn_of_damage(runs: Path, names: Sequence[str]) -> None:
         _print_note(cannot_read, f"this machine cannot read the run: {reason}")
 
 
-def _tell(runs: Path, left_out: Sequence[str], damages: Mapping[str, str]) -> None:
+def _tell(runs: Path, left_out: Sequence[str], changed: Mapping[str, str]) -> None:
     _warn_of_damage(runs, left_out)
-    files = " or ".join(sorted({damage.split()[0] for damage in damages.values()}))
-    _print_note([*damages], f"{files} is not what was written{MAY_BE_WRONG}")
+    _print_note([*changed], f"{' or '.join(sorted({*changed.values()}))} {NOT_AS_WRITTEN}{MAY_BE_WRONG}")
 
 
 def _print_note(names: Sequence[str], is_what: str) -> None:

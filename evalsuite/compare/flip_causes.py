@@ -53,17 +53,18 @@ def cause_of_acceptance(
         # Repaired in this kind the answer is gold, whose columns of text the reference finds whatever stands beside them.
         return next(iter(forms))
     gold, rest = _columns_of(evidence.gold, [column.position for column, _ in pairs]), _columns_of(answer, _others(answer, pairs))
-    asked = [gold] if ignore_order or answer.types or refused is None else [_columns_of(gold, [0]), gold]
+    is_first_alone = refused is not None and len(pairs) > 1 and not (ignore_order or answer.types)
+    golds = [_columns_of(gold, [0]), gold] if is_first_alone else [gold]
     if evidence.n_rows * (len(pairs) + len(answer.columns)) > _MOST_ASKED:
         return "no cause found"
 
-    def is_accepted(kept: Forms, *, asked: Table = gold, rest: Table | None = rest, sorts: bool = ignore_order) -> bool:
-        return accepts(_beside(_with_forms(gold, kept, pairs, answer), rest), asked, sorts)
+    def is_accepted(kept: Forms, *, wanted: Table = gold, rest: Table | None = rest, sorts: bool = ignore_order) -> bool:
+        return accepts(_beside(_with_forms(gold, kept, pairs, answer), rest), wanted, sorts)
 
     with verdicts_only():
         if is_moved and not ignore_order and not accepts(_moved(gold, partners), gold, False):
             return "tie order"
-        cause = _proved(forms, is_accepted, asked, ignore_order=ignore_order, is_complete=is_complete)
+        cause = _proved(forms, is_accepted, golds, ignore_order=ignore_order, is_complete=is_complete)
         return _cause_of_row_order(cause, partners, pairs, evidence, accepts)
 
 
@@ -81,16 +82,15 @@ def _cause_of_row_order(
     return cause if accepts(answer, gold, True) else "typed by column"
 
 
-def _proved(forms: Forms, is_accepted: Callable[..., bool], asked: Sequence[Table], *, ignore_order: bool, is_complete: bool) -> TableCause:
+def _proved(forms: Forms, is_accepted: Callable[..., bool], golds: Sequence[Table], *, ignore_order: bool, is_complete: bool) -> TableCause:
     """The first kind for which the reference refuses when all others are repaired, else the first without which it accepts.
 
-    `asked` are the gold tables for which it may refuse, in this order.
+    `golds` are the tables for which it may refuse, in this order.
     """
     if not is_accepted({}):
         return "dtype of other columns" if is_accepted({}, rest=None) else "cells the reference dies of"
-    for table, kind in product(asked, forms):
-        cells = forms[kind]
-        if not is_accepted({kind: cells}, asked=table):
+    for wanted, (kind, cells) in product(golds, forms.items()):
+        if not is_accepted({kind: cells}, wanted=wanted):
             in_place = kind == "typed by column" and ignore_order and is_accepted({kind: cells}, rest=None, sorts=False)
             return "row pairing" if in_place else kind
     for kind in forms if is_complete else ():

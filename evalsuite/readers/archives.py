@@ -26,16 +26,11 @@ _MOST_FOLDERS = 32
 _PIECE = 1 << 20
 # Files that operating systems add to folders.
 _LITTER_FOLDER, _LITTER = "__MACOSX", (".DS_Store", "Thumbs.db", "desktop.ini")
-# What reading a damaged archive raises: RecursionError of heads that announce each other without end. From Python 3.14 on `zipfile` and
-# `tarfile` read Zstandard.
+# From Python 3.14 on `zipfile` and `tarfile` read Zstandard.
+_ZSTD_ERROR = getattr(sys.modules.get("compression.zstd"), "ZstdError", zlib.error)
+# What reading a damaged archive raises: RecursionError of heads that announce each other without end.
 DAMAGE: Final[tuple[type[Exception], ...]] = (
-    *(
-        zipfile.BadZipFile,
-        tarfile.TarError,
-        zlib.error,
-        lzma.LZMAError,
-        getattr(sys.modules.get("compression.zstd"), "ZstdError", zlib.error),
-    ),
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, _ZSTD_ERROR),
     *(EOFError, OSError, ValueError, LookupError, OverflowError, RecursionError),
 )
 

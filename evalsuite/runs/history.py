@@ -30,7 +30,18 @@ from evalsuite.core.files import exists, is_dir, is_file
 from evalsuite.core.import_ref import lazy_pattern
 from evalsuite.core.types import Result
 from evalsuite.runs.run_files import UNITS, newer_version, read_json, read_results, why_no_run, write_atomically
-from evalsuite.runs.run_folder import MAY_BE_WRONG, RESULTS, RUN, STARTED, damage_in, holds_run, is_held, is_submission, unfinished_hint
+from evalsuite.runs.run_folder import (
+    MAY_BE_WRONG,
+    NOT_AS_WRITTEN,
+    RESULTS,
+    RUN,
+    STARTED,
+    changed_file,
+    holds_run,
+    is_held,
+    is_submission,
+    unfinished_hint,
+)
 from evalsuite.runs.run_options import signature
 
 RUNS_FOLDER = Path(".evalsuite/runs")
@@ -192,14 +203,14 @@ def warn_of_damage() -> Iterator[str]:
 
 def damage_of(folder: Path) -> str:
     """Return which file of which run does not match its seal; empty if all match, have none or cannot be read."""
-    damage = changed_file(folder)
-    return damage and f"{folder} is damaged: {damage}"
+    changed = changed_file_of(folder)
+    return changed and f"{folder} is damaged: {changed} {NOT_AS_WRITTEN}"
 
 
-def changed_file(folder: Path) -> str:
-    """Return which file of a run is not what was written, in words; empty if all match their seal, have none or cannot be read."""
+def changed_file_of(folder: Path) -> str:
+    """Return the name of a run's file that does not match its seal; empty if all match, have none or cannot be read."""
     try:
-        return damage_in((folder / RUN).read_bytes(), (folder / RESULTS).read_bytes())
+        return changed_file((folder / RUN).read_bytes(), (folder / RESULTS).read_bytes())
     except OSError:
         return ""
 
@@ -207,7 +218,7 @@ def changed_file(folder: Path) -> str:
 def is_changed(folder: Path) -> bool:
     """Return whether the `run.json` of a run does not match its own seal; `results.jsonl` is not read."""
     try:
-        return damage_in((folder / RUN).read_bytes(), b"").startswith(RUN)
+        return changed_file((folder / RUN).read_bytes(), b"") == RUN
     except OSError:
         return False
 

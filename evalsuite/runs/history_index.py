@@ -23,7 +23,7 @@ from evalsuite.runs.history import (
     RUNS_FOLDER,
     TAGS,
     RunEntry,
-    changed_file,
+    changed_file_of,
     damage_of,
     note_reading,
     read_run,
@@ -246,7 +246,7 @@ def _raw_column(results: Sequence[Result]) -> Sequence[float | None]:
 
 # Which fields of each result of a run with hidden gold are visible; None for all.
 Cut = Callable[[bool], Callable[[Result], Result] | None]
-# Receives the names of runs that are left out, and what is wrong with others by name: which file is not what was written.
+# Receives the names of runs that are left out, and of others the file that is not what was written, by name.
 Tell = Callable[[Sequence[str], Mapping[str, str]], None]
 
 INDEX = ".index.duckdb"
@@ -271,9 +271,9 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
     },
     "fields": {**dict.fromkeys(("run", "instance_id", "path"), "VARCHAR"), **dict.fromkeys(("precision", "recall", "f1"), "DOUBLE")},
 }
-# Table of the known state of each run's files, `hidden` null if they are no run, `damage` empty if they match their seal; a table of other
+# Table of the known state of each run's files, `hidden` null if they are no run, `changed` empty if they match their seal; a table of other
 # columns gets another name.
-_STATE, _STATE_COLUMNS = "state_3", {"run": "VARCHAR", "stamp": "VARCHAR", "hidden": "BOOLEAN", "damage": "VARCHAR"}
+_STATE, _STATE_COLUMNS = "state_3", {"run": "VARCHAR", "stamp": "VARCHAR", "hidden": "BOOLEAN", "changed": "VARCHAR"}
 _IN_A_LINE = {name: "JSON" if name == "details" else kind for name, kind in _TABLES["results"].items() if name not in ("run", "raw")}
 # Files that DuckDB reads in one statement.
 _AT_ONCE = 500
@@ -306,9 +306,9 @@ def query(
 def _answer(sql: str, root: Path, cut: Cut | None, tell: Tell | None) -> tuple[list[str], list[tuple[Any, ...]]]:
     connection = duckdb.connect(config={"threads": "2"})
     try:
-        left_out, damaged = _fill(connection, root, cut)
+        told = _fill(connection, root, cut)
         if tell is not None:
-            tell(left_out, damaged)
+            tell(*told)
         for setting in ("enable_external_access = false", "lock_configuration = true"):
             connection.execute(f"SET {setting}")
         statements = connection.extract_statements(sql)
@@ -338,9 +338,9 @@ def _fill(connection: "duckdb.DuckDBPyConnection", root: Path, cut: Cut | None) 
         _make_tables(connection, "memory")
         _take_over(connection, "memory", root, stamps)
         name = "memory"
-    states = connection.execute(f"SELECT run, hidden, damage FROM {name}.{_STATE} WHERE hidden IS NOT NULL ORDER BY run").fetchall()
+    states = connection.execute(f"SELECT run, hidden, changed FROM {name}.{_STATE} WHERE hidden IS NOT NULL ORDER BY run").fetchall()
     read = {run: hidden for run, hidden, _ in states}
-    told = [run for run in stamps if run not in read], {run: damage for run, _, damage in states if damage}
+    told = [run for run in stamps if run not in read], {run: changed for run, _, changed in states if changed}
     shown_as = {hidden: cut(hidden) for hidden in {*read.values()}} if cut is not None else {}
     less = {run: public for run, hidden in read.items() if (public := shown_as.get(hidden)) is not None}
     if name != "memory":
@@ -445,8 +445,8 @@ def _take_over(connection: "duckdb.DuckDBPyConnection", database: str, root: Pat
         _add_fields(connection, database, sorted(there))
         hidden = {entry.name: bool(entry.run.get("gold", {}).get("hidden")) for entry in entries if entry.name in there}
         unread.update(run for run in names if run not in hidden and reading_failure(root / run) is not None)
-        damages = {run: changed_file(root / run) for run in hidden}
-        if states := [[run, stamps[run], hidden.get(run), damages.get(run)] for run in names if run not in unread]:
+        changed = {run: changed_file_of(root / run) for run in hidden}
+        if states := [[run, stamps[run], hidden.get(run), changed.get(run)] for run in names if run not in unread]:
             connection.executemany(f"INSERT INTO {database}.{_STATE} VALUES (?, ?, ?, ?)", states)
     return unread
 

@@ -78,14 +78,15 @@ def is_submission(folder: Path) -> bool:
     return bool(metadata_like(folder))
 
 
-# How a warning about a run ends that is not what was written.
+# What is said of a run's changed file, and how a warning about it ends.
+NOT_AS_WRITTEN = "is not what was written"
 MAY_BE_WRONG = "; its numbers may be wrong"
 
 
-def damage_in(run: bytes, results: bytes) -> str:
-    """Return which of the bytes of `run.json` and `results.jsonl` do not match their seal; empty if both do, or have none."""
+def changed_file(run: bytes, results: bytes) -> str:
+    """Return the name of the file, `run.json` or `results.jsonl`, whose bytes do not match their seal; empty if both do, or have none."""
     intact = is_intact(run, results)
-    return "" if intact is None or all(intact) else f"{RESULTS if intact[0] else RUN} is not what was written"
+    return "" if intact is None or all(intact) else RESULTS if intact[0] else RUN
 
 
 def holds_run(folder: Path) -> bool:
@@ -203,8 +204,8 @@ class RunFolder:
         if not isinstance(run, dict):
             raise _resume_error(self.path, "is a damaged run" if exists(self.path / RUN) else "is not a run folder")
         journal = (self.path / RESULTS).read_bytes() if exists(self.path / RESULTS) else b""
-        if damage := damage_in((self.path / RUN).read_bytes(), journal):
-            raise OutputError(f"{self.path} is a damaged run: {damage}", hint="score the submission into a new folder")
+        if changed := changed_file((self.path / RUN).read_bytes(), journal):
+            raise OutputError(f"{self.path} is a damaged run: {changed} {NOT_AS_WRITTEN}", hint="score the submission into a new folder")
         rows = _parse_journal(self.path / RESULTS, journal).values()
         if not any(map(needs_rescoring, rows)):
             is_whole = run.get("summary", {}).get("n_gold") in (None, len(rows))

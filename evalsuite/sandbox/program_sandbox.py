@@ -36,6 +36,9 @@ EXIT_KILLED: Final = 77
 _END_SECONDS: Final = 5.0
 # Lengths of program and test.
 _HEADER: Final = struct.Struct("=II")
+# Libraries start no threads of their own. With an arena for each thread every one would reserve 64 MiB, and the machine's load would decide
+# how many threads the memory limit allows.
+_ENVIRONMENT: Final = dict.fromkeys(("MALLOC_ARENA_MAX", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 # Interpreter flags: no environment, no user folder, no site packages.
 _BARE: Final = ("-I", "-S", "-X", "utf8")
 
@@ -79,8 +82,7 @@ def _run_once(program: str, test: str, *, timeout_seconds: float, memory_mib: in
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=folder,
-            # Otherwise each thread reserves 64 MiB, and it depends on the machine's load how many threads the limit allows.
-            env={"MALLOC_ARENA_MAX": "1"},
+            env=_ENVIRONMENT,
             start_new_session=True,
         )
         try:

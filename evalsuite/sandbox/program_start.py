@@ -48,7 +48,6 @@ _OWN_FOLDERS: Final = ("/tmp", "/var/tmp", "/mnt")
 _OWN_FOLDER_MIB: Final = 16
 # Extra memory of the test's process, which has the values of both sides.
 _TEST_MIB: Final = 256
-_ONE_THREAD: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Limits:
@@ -80,8 +79,6 @@ def begin(memory_mib: int, seconds: float, installed: Sequence[str], *, sandboxe
     from msgspec import msgpack  # noqa: F401
 
     limits = Limits(memory_mib, seconds, installed)
-    for name in _ONE_THREAD:
-        os.environ[name] = "1"
     if not sandboxed:
         _divide(limits, None)
     die_with_parent()

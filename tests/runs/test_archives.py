@@ -184,6 +184,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "encrypted": (lambda f: locked(one_zip("a")(f)), "BAD_ARCHIVE: it is encrypted"),
     "cut off": (_cut, "BAD_ARCHIVE: it is damaged"),
     "cut off between members": (_changed_tar(lambda tar: tar[:1024]), "BAD_ARCHIVE: it is damaged"),
+    "cut off in its closing zeros": (_changed_tar(lambda tar: tar[: 2048 + 100]), "BAD_ARCHIVE: it is damaged"),
     "cut off in a head": (_changed_tar(lambda tar: tar[:1300]), "BAD_ARCHIVE: it is damaged"),
     "damaged head": (_changed_tar(lambda tar: tar[:1030] + b"?" + tar[1031:]), "BAD_ARCHIVE: it is damaged"),
     "damaged head, packed": (_changed_tar(lambda tar: tar[:1030] + b"?" + tar[1031:], ".tgz"), "BAD_ARCHIVE: it is damaged"),
